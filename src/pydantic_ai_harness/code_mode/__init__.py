@@ -1,0 +1,23 @@
+"""Code mode: the agent's tools as Python functions inside one sandboxed tool, `run_code`."""
+
+from importlib.util import find_spec
+
+if find_spec('pydantic_monty') is None:
+    raise ImportError('Code mode needs the Monty sandbox. Install it: pip install "pydantic-ai-harness[codemode]"')
+
+from pydantic_ai_harness.sandbox import ResourceLimits, WorkerPool
+
+from .capability import CodeMode, OsAccess
+from .events import NestedToolCallEvent, NestedToolResultEvent
+from .toolset import CodeModeToolset, MissingReturnSchemaWarning
+
+__all__ = [
+    'CodeMode',
+    'CodeModeToolset',
+    'MissingReturnSchemaWarning',
+    'NestedToolCallEvent',
+    'NestedToolResultEvent',
+    'OsAccess',
+    'ResourceLimits',
+    'WorkerPool',
+]

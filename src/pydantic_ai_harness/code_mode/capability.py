@@ -1,0 +1,184 @@
+"""`CodeMode`: the settings, and where it stands among an agent's capabilities."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+
+from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering, ToolSearch
+from pydantic_ai.tools import AgentDepsT, ToolDefinition, ToolSelector
+from pydantic_ai.toolsets import AbstractToolset
+from pydantic_monty import AbstractOS, MountDir, OsHandler
+from typing_extensions import TypeIs
+
+from pydantic_ai_harness.errors import ConfigurationError
+from pydantic_ai_harness.sandbox import FailureKind, SandboxLimits, Session, WorkerPool, shared_pool
+from pydantic_ai_harness.sandbox.limits import MAX_PRINTED_BYTES, ResourceLimitsSetting
+
+from .catalog import Catalog
+from .prompt import Grants
+from .toolset import CodeModeToolset, RunState
+from .typecheck import SessionTypes
+
+_MAX_CATALOGS = 8
+
+PositionalOsHandler: TypeAlias = Callable[[str, tuple[object, ...], dict[str, object]], object]
+"""Answers an OS call from `(name, args, kwargs)`."""
+OsAccess: TypeAlias = AbstractOS | OsHandler | PositionalOsHandler
+"""What `os_access` takes: Monty's keyword form `(*, name, args, kwargs, is_async)`, or the positional one."""
+
+
+@dataclass
+class CodeMode(AbstractCapability[AgentDepsT]):
+    """Puts the agent's tools behind one tool, `run_code`, which runs model-written Python in a sandbox.
+
+    ```python
+    from pydantic_ai import Agent
+    from pydantic_ai_harness import CodeMode
+
+    agent = Agent('anthropic:claude-sonnet-4-6', capabilities=[CodeMode()])
+    ```
+
+    Raises:
+        ConfigurationError: A setting is out of range or of the wrong kind.
+    """
+
+    tools: ToolSelector[AgentDepsT] = 'all'
+    """Which tools become functions for the code: `'all'`, names, a predicate `(ctx, tool_def)`, or a metadata dict.
+    The others stay ordinary tools."""
+
+    _: KW_ONLY
+
+    max_retries: int = 3
+    """How often the model may send code again after a failure, before the run ends."""
+    max_tool_calls: int = 100
+    """Tool calls that one `run_code` call may make. The next one raises in the code."""
+    resource_limits: ResourceLimitsSetting = None
+    """`{'max_duration_secs': 30, 'max_memory': 268_435_456}` by default; `'unlimited'` lifts both."""
+    max_result_bytes: int | None = 256 * 1024
+    """Bytes of JSON that a result may have. Of a larger one the model gets shape and beginning. `None` lifts it."""
+    os_access: OsAccess | None = None
+    """Answers the code's calls for environment, clock, randomness and files. `None` refuses them."""
+    mount: MountDir | Sequence[MountDir] | None = None
+    """Host directories that code can reach under a virtual path."""
+    worker_pool: WorkerPool | None = None
+    """Lends the sandbox processes. `None` is the pool that all of this process share."""
+    id: str | None = 'code_mode'
+    """One for each agent."""
+
+    _catalogs: list[tuple[list[ToolDefinition], Catalog]] = field(
+        default_factory=list[tuple[list[ToolDefinition], Catalog]], init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        """Validate every setting."""
+        _check_count('max_retries', self.max_retries, least=0)
+        _check_count('max_tool_calls', self.max_tool_calls, least=1)
+        if self.max_result_bytes is not None:
+            _check_count('max_result_bytes', self.max_result_bytes, least=1)
+        _ = self.limits, self.mounts, self.os_handler
+
+    @cached_property
+    def limits(self) -> SandboxLimits:
+        """The validated `resource_limits`."""
+        return SandboxLimits.parse(self.resource_limits)
+
+    @cached_property
+    def mounts(self) -> tuple[MountDir, ...]:
+        """The validated `mount`, always several."""
+        mounts = () if self.mount is None else (self.mount,) if isinstance(self.mount, MountDir) else tuple(self.mount)
+        if wrong := [mount for mount in mounts if type(mount) is not MountDir]:
+            raise ConfigurationError(f'`mount` takes `pydantic_monty.MountDir`, one or several, not {wrong[0]!r}.')
+        paths = [mount.virtual_path for mount in mounts]
+        if twice := next((path for path in paths if paths.count(path) > 1), None):
+            raise ConfigurationError(f'`mount` has two directories under {twice!r}; give each its own virtual path.')
+        return mounts
+
+    @cached_property
+    def os_handler(self) -> OsHandler | None:
+        """The `os_access` in Monty's keyword form."""
+        return None if self.os_access is None else as_os_handler(self.os_access)
+
+    @property
+    def grants(self) -> Grants:
+        """What the model is told that it may touch."""
+        return Grants(
+            os_access=self.os_access is not None,
+            mounts=tuple((mount.virtual_path, mount.mode) for mount in self.mounts),
+        )
+
+    @property
+    def limit_names(self) -> dict[FailureKind, str]:
+        """What each limit is called towards the model."""
+        return {
+            FailureKind.TIME: f'the {self.limits.max_duration_secs or 0:g} s of computing that one call may take',
+            FailureKind.MEMORY: f'the {(self.limits.max_memory or 0) / 2**20:g} MiB of memory',
+            FailureKind.PRINTED: f'the {MAX_PRINTED_BYTES / 2**20:g} MiB that one call may print',
+        }
+
+    def catalog_of(self, tools: list[ToolDefinition]) -> Catalog:
+        """The catalog of these tools, built once for as long as they do not change."""
+        for known, catalog in self._catalogs:
+            if known == tools:
+                return catalog
+        catalog = Catalog.build(tools)
+        self._catalogs.insert(0, (tools, catalog))
+        del self._catalogs[_MAX_CATALOGS:]
+        return catalog
+
+    def new_run_state(self) -> RunState:
+        """A session for one agent run; it starts nothing before code runs."""
+        pool = self.worker_pool or shared_pool()
+        session = Session(pool, limits=self.limits, os_handler=self.os_handler)
+        return RunState(session, SessionTypes(pool.type_checker))
+
+    def get_ordering(self) -> CapabilityOrdering:
+        """Outside tool search, so that what it marks as found or hidden is seen."""
+        return CapabilityOrdering(position='outermost', wraps=[ToolSearch])
+
+    def get_wrapper_toolset(self, toolset: AbstractToolset[AgentDepsT]) -> AbstractToolset[AgentDepsT]:
+        """Put the agent's toolset behind `run_code`."""
+        return CodeModeToolset(toolset, self)
+
+
+def as_os_handler(access: OsAccess) -> OsHandler:
+    """Bring both forms of a handler to Monty's keyword form.
+
+    Raises:
+        ConfigurationError: It cannot be called, or is a coroutine function.
+    """
+    if isinstance(access, AbstractOS):
+        return access
+    if not callable(access):
+        raise ConfigurationError(
+            f'`os_access` takes an AbstractOS such as `OSAccess(environ=...)`, or a function, not {access!r}.'
+        )
+    if inspect.iscoroutinefunction(access):
+        raise ConfigurationError('`os_access` must be a plain function: code waits for its answer.')
+    if _takes_keywords(access):
+        return access
+    positional = access
+
+    def handler(*, name: str, args: tuple[object, ...], kwargs: dict[str, object], **_: object) -> object:
+        return positional(name, args, kwargs)
+
+    return handler
+
+
+def _takes_keywords(access: OsHandler | PositionalOsHandler) -> TypeIs[OsHandler]:
+    try:
+        inspect.signature(access).bind(name='', args=(), kwargs={}, is_async=False)
+    except TypeError:
+        return False
+    return True
+
+
+def _check_count(name: str, value: object, *, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ConfigurationError(f'`{name}` must be a whole number of at least {least}, not {value!r}.')
+
+
+__all__ = ['CodeMode', 'OsAccess', 'PositionalOsHandler']

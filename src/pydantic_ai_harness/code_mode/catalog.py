@@ -1,0 +1,249 @@
+"""The functions that a snippet may call: names, signatures, and the way back to the tools."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from pydantic_ai.tools import ToolDefinition
+
+from pydantic_ai_harness.errors import ToolNameConflictError
+from pydantic_ai_harness.narrowing import is_text_mapping
+from pydantic_ai_harness.sandbox import FunctionKind
+
+from .python_text import as_docstring, is_name, to_name
+from .schema_types import ANY, NONE, JsonSchema, Member, SchemaTypes, TypeDefinitions, TypeText, union
+
+RUN_CODE = 'run_code'
+_STUB_HEAD = 'from typing import Any, Literal, NotRequired, TypedDict\n'
+_MAX_DEFAULT_LENGTH = 60
+_INDENT = '    '
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """An argument of a function."""
+
+    name: str
+    """As the code writes it."""
+    key: str
+    """As the tool calls it."""
+    type: TypeText
+    required: bool
+    default: str | None
+    """Source of the default, where it can be shown."""
+    none_means_left_out: bool
+    """Whether a `None` is dropped: the argument is optional and the tool does not accept `null` for it."""
+    description: str
+
+    def declare(self, *, checked: bool) -> str:
+        """The parameter as it stands in a signature."""
+        text = self.type
+        if self.none_means_left_out and (checked or self.default in (None, 'None')):
+            text = union([text, NONE])
+        annotation = text.checked if checked else text.shown
+        if self.required:
+            return f'{self.name}: {annotation}'
+        shown_default = self.default or ('None' if text.allows_none else '...')
+        return f'{self.name}: {annotation} = {"..." if checked else shown_default}'
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A tool as sandbox code sees it."""
+
+    name: str
+    tool: ToolDefinition
+    parameters: tuple[Parameter, ...]
+    is_open: bool
+    """Whether arguments are allowed that the schema does not name."""
+    returns: TypeText
+
+    @property
+    def kind(self) -> FunctionKind:
+        """A tool that has to run alone is called without `await`."""
+        return 'plain' if self.tool.sequential else 'async'
+
+    @property
+    def signature(self) -> str:
+        """The first line, without its colon."""
+        return self._signature(checked=False)
+
+    @property
+    def stub(self) -> str:
+        """The declaration that snippets are checked against."""
+        return f'{self._signature(checked=True)}: ...'
+
+    @property
+    def declaration(self) -> str:
+        """The signature with its docstring, as the model reads it."""
+        documented = [p for p in self.parameters if p.description]
+        text = (self.tool.description or '').strip()
+        if documented:
+            arguments = '\n'.join(f'    {p.name}: {p.description}' for p in documented)
+            text = f'{text}\n\nArgs:\n{arguments}'.strip()
+        return f'{self.signature}:\n{as_docstring(text, _INDENT)}' if text else f'{self.signature}: ...'
+
+    def arguments(self, kwargs: Mapping[str, object]) -> dict[str, object]:
+        """The tool's arguments for a call with these keyword arguments.
+
+        Raises:
+            TypeError: An argument that the function does not have.
+        """
+        by_name = {parameter.name: parameter for parameter in self.parameters}
+        arguments: dict[str, object] = {}
+        for name, value in kwargs.items():
+            parameter = by_name.get(name)
+            if parameter is None:
+                if not self.is_open:
+                    raise TypeError(self._unexpected(name))
+                arguments[name] = value
+            elif value is not None or not parameter.none_means_left_out:
+                arguments[parameter.key] = value
+        return arguments
+
+    def _unexpected(self, name: str) -> str:
+        names = ', '.join(parameter.name for parameter in self.parameters) or 'none'
+        return f'{self.name}() got an unexpected keyword argument {name!r}; its arguments are: {names}'
+
+    def _signature(self, *, checked: bool) -> str:
+        parameters = [parameter.declare(checked=checked) for parameter in self.parameters]
+        if self.is_open:
+            parameters.append('**others: Any')
+        starred = '*, ' if self.parameters else ''
+        returns = self.returns.checked if checked else self.returns.shown
+        return (
+            f'{"" if self.kind == "plain" else "async "}def {self.name}({starred}{", ".join(parameters)}) -> {returns}'
+        )
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """All functions of a step, with the types that their signatures name."""
+
+    functions: Mapping[str, Function]
+    definitions: TypeDefinitions = field(repr=False)
+
+    @classmethod
+    def build(cls, tools: Sequence[ToolDefinition]) -> Catalog:
+        """Name the tools and read their schemas.
+
+        Raises:
+            ToolNameConflictError: Two tools end up under one name.
+        """
+        names = _function_names(tools)
+        definitions = TypeDefinitions(reserved=set(names))
+        return cls({name: _function(name, tool, definitions) for name, tool in names.items()}, definitions)
+
+    @cached_property
+    def kinds(self) -> Mapping[str, FunctionKind]:
+        """How each function is called."""
+        return {name: function.kind for name, function in self.functions.items()}
+
+    @cached_property
+    def shown(self) -> str:
+        """Types and declarations as the model reads them."""
+        declarations = [function.declaration for function in self.functions.values()]
+        return '\n\n'.join([*self.definitions.shown.values(), *declarations])
+
+    @cached_property
+    def stubs(self) -> str:
+        """Types and declarations as snippets are checked against them."""
+        declarations = [function.stub for function in self.functions.values()]
+        return '\n'.join([_STUB_HEAD, *self.definitions.checked.values(), *declarations, ''])
+
+    @property
+    def without_return_schema(self) -> list[str]:
+        """Names of the tools whose results have no declared type."""
+        return [function.tool.name for function in self.functions.values() if function.tool.return_schema is None]
+
+
+def _function_names(tools: Sequence[ToolDefinition]) -> dict[str, ToolDefinition]:
+    names: dict[str, ToolDefinition] = {}
+    for tool in tools:
+        name = to_name(tool.name) or 'tool'
+        if hasattr(builtins, name):
+            name = f'{name}_'
+        if (other := names.get(name)) is not None:
+            raise ToolNameConflictError(
+                f'The tools {other.name!r} and {tool.name!r} would both be called {name!r} in code. '
+                'Rename one, or prefix its toolset with `toolset.prefixed(...)`.'
+            )
+        names[name] = tool
+    return names
+
+
+def _function(name: str, tool: ToolDefinition, definitions: TypeDefinitions) -> Function:
+    parameters, is_open = _parameters(tool, name, definitions)
+    schema = returned_schema(tool)
+    returns = ANY if schema is None else SchemaTypes(schema, definitions, 'out').read(schema, f'{name}_result')
+    return Function(name, tool, parameters, is_open, returns)
+
+
+def _parameters(tool: ToolDefinition, name: str, definitions: TypeDefinitions) -> tuple[tuple[Parameter, ...], bool]:
+    schema = tool.parameters_json_schema
+    types = SchemaTypes(schema, definitions, 'in')
+    members, is_open = types.members(schema, name)
+    if not members and (variants := types.variants(schema)):
+        merged: JsonSchema = {
+            'properties': {key: value for shape in variants for key, value in shape.properties.items()},
+            'required': [key for key in variants[0].required if all(key in shape.required for shape in variants)],
+        }
+        members, _ = types.members(merged, name)
+    names = _parameter_names([member.key for member in members])
+    parameters = [_parameter(member, names[member.key]) for member in members]
+    return tuple(sorted(parameters, key=lambda parameter: not parameter.required)), is_open
+
+
+def _parameter(member: Member, name: str) -> Parameter:
+    optional = not member.required
+    return Parameter(
+        name=name,
+        key=member.key,
+        type=member.type,
+        required=member.required,
+        default=_default_text(member) if optional else None,
+        none_means_left_out=optional and not member.type.allows_none,
+        description=member.description,
+    )
+
+
+def _parameter_names(keys: Sequence[str]) -> dict[str, str]:
+    names = {key: key for key in keys if is_name(key)}
+    taken = set(names)
+    for key in keys:
+        if key in names:
+            continue
+        base = name = to_name(key) or 'argument'
+        number = 2
+        while name in taken:
+            name, number = f'{base}_{number}', number + 1
+        taken.add(name)
+        names[key] = name
+    return names
+
+
+def _default_text(member: Member) -> str | None:
+    if 'default' not in member.schema:
+        return None
+    text = repr(member.schema['default'])
+    return text if len(text) <= _MAX_DEFAULT_LENGTH and text.isprintable() and 'inf' not in text else None
+
+
+def returned_schema(tool: ToolDefinition) -> JsonSchema | None:
+    """The schema of what calling the tool gives; `None` when it declares none.
+
+    Pydantic AI unwraps the result of an MCP tool that is an object with only `result` (2.68, `mcp.py`), so the
+    declared schema is unwrapped alike.
+    """
+    schema = tool.return_schema
+    if not schema:
+        return None
+    properties: object = schema.get('properties')
+    is_mcp = bool(tool.metadata) and {'annotations', 'meta'} <= tool.metadata.keys()
+    if is_mcp and is_text_mapping(properties) and list(properties) == ['result']:
+        inner = properties['result']
+        return {'$defs': schema.get('$defs', {}), **inner} if is_text_mapping(inner) else None
+    return schema

@@ -1,0 +1,206 @@
+"""A nested call on Pydantic AI's own path, so that hooks, guardrails, limits and traces hold inside code as outside."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic
+
+import pydantic_core
+from pydantic import ValidationError
+from pydantic_ai import RunContext
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.exceptions import (
+    AgentRunError,
+    ApprovalRequired,
+    CallDeferred,
+    ModelRetry,
+    ToolFailed,
+    ToolFailedError,
+    ToolRetryError,
+    UserError,
+)
+from pydantic_ai.messages import ToolReturn, UserContent, is_multi_modal_content
+from pydantic_ai.tool_manager import ToolManager
+from pydantic_ai.tools import AgentDepsT, ToolDenied
+
+from pydantic_ai_harness.narrowing import is_text_mapping
+from pydantic_ai_harness.sandbox import Answer, CannotCrossError, Raised, Returned, to_sandbox
+
+from .events import NestedToolCallEvent, NestedToolResultEvent
+from .ledger import NestedCall
+
+NOT_HANDLED_HINT = (
+    'nobody can answer it while code runs. The application can add `HandleDeferredToolCalls` to the agent'
+)
+
+
+@dataclass
+class Media:
+    """Images, audio and documents that tools returned, by their identifier: the sandbox only sees a description."""
+
+    by_identifier: dict[str, UserContent] = field(default_factory=dict[str, UserContent])
+
+    def keep(self, value: object) -> object:
+        """Remember media and give its description; leave anything else as it is."""
+        if not is_multi_modal_content(value):
+            return value
+        self.by_identifier[value.identifier] = value
+        return pydantic_core.to_jsonable_python(value, bytes_mode='base64')
+
+    def restore(self, value: object) -> UserContent | None:
+        """The media that a sandbox value describes; `None` when no tool returned such."""
+        if not is_text_mapping(value):
+            return None
+        kept = self.by_identifier.get(str(value.get('identifier')))
+        return kept if kept is not None and getattr(kept, 'kind', None) == value.get('kind') else None
+
+
+@dataclass
+class Dispatcher(Generic[AgentDepsT]):
+    """Makes the nested calls of one snippet."""
+
+    manager: ToolManager[AgentDepsT]
+    ctx: RunContext[AgentDepsT]
+    """Of the `run_code` call."""
+    media: Media
+    extra_content: list[UserContent] = field(default_factory=list[UserContent])
+    """What tools addressed to the model beside their results."""
+    _running: int = 0
+
+    async def call(self, call: NestedCall) -> Answer:
+        """Make one call and say what the code gets.
+
+        Errors of the tool become errors in the code. Errors that end a run, such as an exceeded usage limit, and
+        cancellation are raised here.
+        """
+        self._check_usage_limit()
+        call.start()
+        self._running += 1
+        try:
+            await self.ctx.emit(
+                NestedToolCallEvent(
+                    nested_tool_call_id=call.id,
+                    nested_tool_name=call.tool_name,
+                    args=call.arguments,
+                    line=call.line,
+                )
+            )
+            return await self._settle(call)
+        finally:
+            self._running -= 1
+            call.end('unfinished')
+            await self._announce_end(call)
+
+    async def _settle(self, call: NestedCall) -> Answer:
+        try:
+            outcome: Any = await self.manager.handle_call(call.call_part(), wrap_validation_errors=False)
+            if isinstance(outcome, ToolDenied):
+                return _deny(call, outcome.message)
+            returned = self._unwrap(call, outcome)
+        except (ApprovalRequired, CallDeferred) as deferral:
+            needs = 'needs approval' if isinstance(deferral, ApprovalRequired) else 'is answered outside the run'
+            return _deny(call, f'{call.tool_name} {needs}, and {NOT_HANDLED_HINT}.')
+        except (AgentRunError, UserError, asyncio.CancelledError):
+            raise
+        except Exception as error:  # noqa: BLE001  whatever a tool raises, the code may catch
+            return _raise(call, _crossing(call, error))
+        return Returned(returned)
+
+    def _unwrap(self, call: NestedCall, outcome: object) -> object:
+        metadata: Any = None
+        if isinstance(outcome, ToolReturn):
+            metadata = outcome.metadata
+            self.extra_content.extend(_as_list(outcome.content))
+            outcome = outcome.return_value
+        value = to_sandbox(outcome, replace=self.media.keep)
+        call.end('returned', result=value, metadata=metadata)
+        return value
+
+    def _check_usage_limit(self) -> None:
+        limits = self.ctx.usage_limits
+        if limits is not None and limits.tool_calls_limit is not None:
+            usage = self.ctx.usage
+            limits.check_before_tool_call(replace(usage, tool_calls=usage.tool_calls + self._running + 1))
+
+    async def _announce_end(self, call: NestedCall) -> None:
+        if call.outcome in ('created', 'running'):
+            return
+        await self.ctx.emit(
+            NestedToolResultEvent(
+                nested_tool_call_id=call.id,
+                nested_tool_name=call.tool_name,
+                outcome=call.outcome,
+                seconds=call.seconds,
+                error=call.error,
+            )
+        )
+
+
+_TOOL_HOOKS = (
+    'before_tool_validate',
+    'after_tool_validate',
+    'wrap_tool_validate',
+    'on_tool_validate_error',
+    'before_tool_execute',
+    'after_tool_execute',
+    'wrap_tool_execute',
+    'on_tool_execute_error',
+    'handle_deferred_tool_calls',
+)
+
+
+def has_tool_hooks(capability: AbstractCapability[Any]) -> bool:
+    """Whether a nested call has to ask this capability anything."""
+    return any(getattr(type(capability), hook) is not getattr(AbstractCapability, hook) for hook in _TOOL_HOOKS)
+
+
+def _deny(call: NestedCall, message: str) -> Raised:
+    call.end('denied', error=message)
+    return Raised(PermissionError(message))
+
+
+def _raise(call: NestedCall, error: Exception) -> Raised:
+    call.end('raised', error=f'{type(error).__name__}: {error}')
+    return Raised(error)
+
+
+def _crossing(call: NestedCall, error: Exception) -> Exception:
+    """The error as the code sees it: a builtin type, so that `except ValueError` works as the model expects."""
+    if isinstance(error, ValidationError):
+        return ValueError(_arguments_text(call, error))
+    if isinstance(error, CannotCrossError):
+        return TypeError(f'{call.function.name}() returned a value that code cannot get: {error}')
+    if isinstance(error, (ModelRetry, ToolFailed, ToolRetryError, ToolFailedError)):
+        return RuntimeError(str(error))
+    for base in type(error).__mro__:
+        if base is getattr(builtins, base.__name__, None) and base not in (Exception, BaseException, object):
+            return _built(base, str(error), fallback=type(error).__name__)
+    return RuntimeError(f'{type(error).__name__}: {error}')
+
+
+def _built(base: type, message: str, *, fallback: str) -> Exception:
+    try:
+        built = base(message)
+    except TypeError:
+        built = None
+    return built if isinstance(built, Exception) else RuntimeError(f'{fallback}: {message}')
+
+
+def _arguments_text(call: NestedCall, error: ValidationError) -> str:
+    names = {parameter.key: parameter.name for parameter in call.function.parameters}
+    problems = [
+        f'{".".join([names.get(str(item["loc"][0]), str(item["loc"][0])), *map(str, item["loc"][1:])])}: {item["msg"]}'
+        if item['loc']
+        else item['msg']
+        for item in error.errors(include_url=False, include_context=False, include_input=False)
+    ]
+    return f'{call.function.name}() got wrong arguments: {"; ".join(problems)}'
+
+
+def _as_list(content: str | Sequence[UserContent] | None) -> list[UserContent]:
+    if content is None:
+        return []
+    return [content] if isinstance(content, str) else list(content)

@@ -1,0 +1,158 @@
+"""Drives one snippet on an event loop: steps in threads of the pool, nested calls and sleeps as tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from pydantic_ai_harness.sandbox import (
+    Answer,
+    Call,
+    Failed,
+    FailureKind,
+    Finished,
+    Needs,
+    Raised,
+    Request,
+    Returned,
+    Session,
+    Sleep,
+    Snippet,
+    Step,
+)
+
+Perform = Callable[[Call], Awaitable[Answer]]
+
+
+@dataclass
+class SleepAllowance:
+    """Seconds that a snippet may sleep; sleeps that overlap count once."""
+
+    seconds: float | None
+    """`None` is no limit."""
+    _used: float = 0.0
+    _until: float = 0.0
+
+    def take(self, seconds: float, now: float) -> bool:
+        """Count a sleep that starts now; False when the allowance does not cover it."""
+        end = now + max(seconds, 0.0)
+        added = max(0.0, end - max(now, self._until))
+        if self.seconds is not None and self._used + added > self.seconds:
+            return False
+        self._used += added
+        self._until = max(self._until, end)
+        return True
+
+
+@dataclass
+class Driver:
+    """Runs one snippet to its end."""
+
+    session: Session
+    perform: Perform
+    """Makes one nested call. What it raises ends the run."""
+    sleep_allowance: SleepAllowance
+    one_at_a_time: bool = False
+    """Make nested calls one after another, in the order in which the code made them."""
+    _queued: dict[int, Request] = field(default_factory=dict[int, Request])
+    _tasks: dict[int, asyncio.Task[Answer]] = field(default_factory=dict[int, 'asyncio.Task[Answer]'])
+    _turn: Future[Step] | None = None
+
+    async def run(self, snippet: Snippet) -> Finished | Failed:
+        """Feed `snippet` and answer what it needs. Cancellation ends the sandbox's computing at once."""
+        try:
+            step = await self._step(self.session.feed(snippet))
+            while isinstance(step, Needs):
+                answers = await self._answer(step)
+                step = await self._step(self.session.advance(answers))
+        except BaseException:
+            self.session.abort()
+            await self._end(drop_session=True)
+            raise
+        await self._end(drop_session=False)
+        return step
+
+    async def _step(self, turn: Future[Step]) -> Step:
+        self._turn = turn
+        try:
+            return await asyncio.wrap_future(turn)
+        except Exception as error:  # noqa: BLE001  a fault of the host must not end the run
+            return Failed(FailureKind.CRASH, type(error).__name__, str(error), session_lost=True)
+
+    async def _answer(self, needs: Needs) -> dict[int, Answer]:
+        for request in needs.requests:
+            self._queued[request.id] = request
+        blocking = next((request for request in needs.requests if request.blocking), None)
+        if blocking is not None:
+            return await self._answer_alone(blocking)
+        if self.one_at_a_time:
+            return await self._answer_in_order(needs.waiting_on)
+        for call_id in needs.waiting_on & self._queued.keys():
+            self._start(self._queued.pop(call_id))
+        return await self._first_settled(needs.waiting_on)
+
+    async def _answer_alone(self, request: Request) -> dict[int, Answer]:
+        """A call that must not overlap: what runs finishes first, what has not started waits."""
+        if self._tasks:
+            await asyncio.wait(self._tasks.values())
+        del self._queued[request.id]
+        self._start(request)
+        await asyncio.wait([self._tasks[request.id]])
+        return {request.id: self._tasks.pop(request.id).result()}
+
+    async def _answer_in_order(self, waiting_on: frozenset[int]) -> dict[int, Answer]:
+        for call_id in sorted(waiting_on & self._queued.keys()):
+            self._start(self._queued.pop(call_id))
+            await asyncio.wait([self._tasks[call_id]])
+        return await self._first_settled(waiting_on)
+
+    async def _first_settled(self, waiting_on: Iterable[int]) -> dict[int, Answer]:
+        """Everything that is settled, once something is."""
+        awaited = {call_id: self._tasks[call_id] for call_id in waiting_on}
+        await asyncio.wait(awaited.values(), return_when=asyncio.FIRST_COMPLETED)
+        return {call_id: self._tasks.pop(call_id).result() for call_id, task in awaited.items() if task.done()}
+
+    def _start(self, request: Request) -> None:
+        work = self._sleep(request) if isinstance(request, Sleep) else self._call(request)
+        self._tasks[request.id] = asyncio.create_task(work)
+
+    async def _call(self, call: Call) -> Answer:
+        return await self.perform(call)
+
+    async def _sleep(self, sleep: Sleep) -> Answer:
+        if not self.sleep_allowance.take(sleep.seconds, time.monotonic()):
+            return Raised(
+                TimeoutError(
+                    f'sleeping {sleep.seconds:g} s is past the allowance of '
+                    f'{self.sleep_allowance.seconds:g} s of sleep for one snippet'
+                )
+            )
+        await asyncio.sleep(sleep.seconds)
+        return Returned(None)
+
+    async def _end(self, *, drop_session: bool) -> None:
+        """End every task and the turn in flight, also when this is cancelled meanwhile."""
+        pending: list[asyncio.Future[Answer] | asyncio.Future[Step]] = [
+            task for task in self._tasks.values() if not task.done()
+        ]
+        for task in pending:
+            task.cancel()
+        if self._turn is not None and not self._turn.done():
+            pending.append(asyncio.wrap_future(self._turn))
+        if drop_session:
+            pending.append(asyncio.wrap_future(self.session.close()))
+        cancelled: asyncio.CancelledError | None = None
+        while waiting := [one for one in pending if not one.done()]:
+            try:
+                await asyncio.wait(waiting)
+            except asyncio.CancelledError as error:
+                cancelled = error
+        for task in self._tasks.values():
+            if not task.cancelled():
+                task.exception()
+        self._tasks.clear()
+        if cancelled is not None:
+            raise cancelled

@@ -1,0 +1,80 @@
+"""Keeps the value of a snippet's last expression under a name, so that it can be looked at and used again."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+
+from pydantic_ai_harness.narrowing import is_collection, is_mapping
+
+LAST_RESULT = 'last_result'
+
+_OPAQUE = re.compile(r'<(?:function|class|coroutine|bound method|generator|builtin_function_or_method)\b.*>', re.DOTALL)
+_CYCLE_MARKS = frozenset({'[...]', '{...}', '(...)'})
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCode:
+    """Code whose last expression has a name."""
+
+    code: str
+    name: str | None
+    """Holds the last value after the code has run; `None` when there is none, or it could not be told."""
+
+
+def name_last_value(code: str) -> NamedCode:
+    """Bind the last expression to `last_result`, unless it is a name already. Lines stay where they are."""
+    try:
+        body = ast.parse(code).body
+    except (SyntaxError, ValueError, RecursionError):  # the sandbox may know newer syntax than this Python
+        return NamedCode(code, None)
+    last = body[-1] if body else None
+    if not isinstance(last, ast.Expr):
+        return NamedCode(code, None)
+    if isinstance(last.value, ast.Name):
+        return NamedCode(code, last.value.id)
+    lines = code.encode().splitlines(keepends=True)
+    before = b''.join(lines[: last.lineno - 1]) + lines[last.lineno - 1][: last.col_offset]
+    end = last.end_lineno or last.lineno
+    end_offset = last.end_col_offset or 0
+    through = b''.join(lines[: end - 1]) + lines[end - 1][:end_offset]
+    expression = through[len(before) :].decode()
+    rest = code.encode()[len(through) :].decode()
+    named = f'{before.decode()}{LAST_RESULT} = ({expression}){rest}'
+    return NamedCode(f'{named}\n{LAST_RESULT}', LAST_RESULT)
+
+
+def looks_opaque(value: object) -> bool:
+    """Whether a value may hold something that the sandbox turned into text: a function, a coroutine, a cycle."""
+    if isinstance(value, str):
+        return value in _CYCLE_MARKS or (value.startswith('<') and _OPAQUE.fullmatch(value) is not None)
+    if is_mapping(value):
+        return any(looks_opaque(item) for item in value.values())
+    if is_collection(value):
+        return any(looks_opaque(item) for item in value)
+    return False
+
+
+def find_opaque(name: str) -> str:
+    """Code that finds in the value of `name` what is not data; its value is (what, where) or `None`."""
+    return _FIND_OPAQUE.replace('VALUE', name)
+
+
+_FIND_OPAQUE = """\
+def _find_opaque(value, path, parents):
+    kind = type(value).__name__
+    if kind in ('function', 'builtin_function_or_method', 'method', 'coroutine', 'generator', 'type'):
+        return (kind, path)
+    if kind not in ('dict', 'list', 'tuple', 'set', 'frozenset'):
+        return None
+    if any([parent is value for parent in parents]):
+        return ('cycle', path)
+    items = list(value.items()) if kind == 'dict' else list(enumerate(value))
+    for key, item in items:
+        found = _find_opaque(item, path + '[' + repr(key) + ']', parents + [value])
+        if found is not None:
+            return found
+    return None
+_find_opaque(VALUE, '', [])
+"""

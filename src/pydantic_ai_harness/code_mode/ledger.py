@@ -1,0 +1,125 @@
+"""The record of one `run_code` call: what it called, with what, and how each call ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from pydantic_ai.messages import ToolCallPart, ToolReturnPart
+
+from pydantic_ai_harness.sandbox import Call, from_sandbox
+
+from .catalog import Function
+
+Outcome: TypeAlias = Literal['created', 'running', 'returned', 'raised', 'denied', 'unfinished']
+"""`created`: made by the code and not yet started, as a coroutine that nothing has waited for."""
+
+
+@dataclass(kw_only=True)
+class NestedCall:
+    """One call of a tool by the snippet."""
+
+    id: str
+    """`<run_code id>__<n>`, n counting from 1."""
+    function: Function
+    arguments: dict[str, Any]
+    line: int | None
+    outcome: Outcome = 'created'
+    result: object = None
+    """What the code got."""
+    metadata: Any = None
+    """What the tool attached for the application."""
+    error: str | None = None
+    seconds: float = 0.0
+    _started: float = 0.0
+
+    @property
+    def tool_name(self) -> str:
+        """The tool's own name."""
+        return self.function.tool.name
+
+    def start(self) -> None:
+        """The call was handed to the tool."""
+        self.outcome = 'running'
+        self._started = time.perf_counter()
+
+    def end(self, outcome: Outcome, *, result: object = None, error: str | None = None, metadata: Any = None) -> None:
+        """The call ended; the first end counts."""
+        if self.outcome != 'running':
+            return
+        self.outcome = outcome
+        self.result, self.error, self.metadata = result, error, metadata
+        self.seconds = time.perf_counter() - self._started
+
+    def call_part(self) -> ToolCallPart:
+        """The call as a part of a message."""
+        return ToolCallPart(tool_name=self.tool_name, args=self.arguments, tool_call_id=self.id)
+
+    def return_part(self) -> ToolReturnPart:
+        """The outcome as a part of a message."""
+        outcomes: dict[Outcome, Literal['success', 'failed', 'denied', 'interrupted']] = {
+            'returned': 'success',
+            'raised': 'failed',
+            'denied': 'denied',
+        }
+        return ToolReturnPart(
+            tool_name=self.tool_name,
+            tool_call_id=self.id,
+            content=self.result if self.outcome == 'returned' else self.error,
+            metadata=self.metadata,
+            outcome=outcomes.get(self.outcome, 'interrupted'),
+        )
+
+
+@dataclass
+class Ledger:
+    """All calls of one snippet, in the order in which the code made them."""
+
+    run_code_id: str
+    functions: Mapping[str, Function]
+    max_calls: int
+    calls: dict[int, NestedCall] = field(default_factory=dict[int, NestedCall])
+    """By the sandbox's id of the call."""
+    refused: int = 0
+    """Calls past the budget."""
+
+    def admit(self, call: Call) -> BaseException | None:
+        """Record a call, or say why the code may not make it."""
+        function = self.functions[call.name]
+        if call.args:
+            return TypeError(f'{call.name}() takes keyword arguments only, as in `{function.signature}`')
+        try:
+            kwargs = {name: from_sandbox(value) for name, value in call.kwargs.items()}
+            arguments = function.arguments(kwargs)
+        except TypeError as error:
+            return TypeError(str(error))
+        if len(self.calls) >= self.max_calls:
+            self.refused += 1
+            return RuntimeError(
+                f'the budget of {self.max_calls} tool calls for one `run_code` call is used up; '
+                f'{call.name}() was not called'
+            )
+        self.calls[call.id] = NestedCall(
+            id=f'{self.run_code_id}__{len(self.calls) + 1}', function=function, arguments=arguments, line=call.line
+        )
+        return None
+
+    @property
+    def started(self) -> list[NestedCall]:
+        """The calls that reached their tool."""
+        return [call for call in self.calls.values() if call.outcome != 'created']
+
+    def close(self) -> None:
+        """The snippet is over: what still runs did not finish."""
+        for call in self.calls.values():
+            call.end('unfinished')
+
+    def metadata(self) -> dict[str, Any]:
+        """For the application: every call that started and how it ended, by its id."""
+        return {
+            'code_mode': True,
+            'tool_calls': {call.id: call.call_part() for call in self.started},
+            'tool_returns': {call.id: call.return_part() for call in self.started},
+        }

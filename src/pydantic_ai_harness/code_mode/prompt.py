@@ -1,0 +1,94 @@
+"""Every word that the model reads of code mode, except failures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MODULES = (
+    'asyncio',
+    'base64',
+    'binascii',
+    'bisect',
+    'collections',
+    'copy',
+    'csv',
+    'dataclasses',
+    'datetime',
+    'decimal',
+    'functools',
+    'hashlib',
+    'itertools',
+    'json',
+    'math',
+    'os',
+    'pathlib',
+    're',
+    'sys',
+    'tomllib',
+    'typing',
+    'unicodedata',
+)
+"""What code can import without further ado; a test compares it with the installed sandbox."""
+
+HOST_MODULES = ('random', 'time')
+"""Importable, but what they offer has to be granted by the host."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grants:
+    """What the host lets the code touch."""
+
+    os_access: bool
+    mounts: tuple[tuple[str, str], ...]
+    """Virtual path and mode of each mounted directory."""
+
+
+_INTRODUCTION = """\
+Run Python code in a sandbox. The functions below are your tools: call them from the code, as often as needed, with \
+loops, conditions and variables, and return only what matters.
+
+- Call functions with keyword arguments, and `await` each `async def`: `x = await f(a=1)`. Run independent calls \
+together: `a, b = await asyncio.gather(f(a=1), g(b=2))` (after `import asyncio`).
+- The last expression is the result; nothing has to be printed. Put a variable's name on the last line to return it.
+- Variables, imports and functions stay for the next call; `restart: true` starts afresh.
+- Errors of a function are raised where it is called, and can be caught with try/except.
+- Only this much of the standard library: {modules}. No other packages, no `import *`, no `del`, no `yield`, no \
+`async with`, no `create_task`.
+- {grants}"""
+
+
+def run_code_description(catalog: str, grants: Grants, *, max_tool_calls: int) -> str:
+    """The description of the `run_code` tool."""
+    introduction = _INTRODUCTION.format(modules=', '.join(MODULES), grants=_grants_text(grants))
+    budget = f'- At most {max_tool_calls} function calls in one run.'
+    functions = f'Functions:\n\n```python\n{catalog}\n```' if catalog else 'There are no functions to call.'
+    return f'{introduction}\n{budget}\n\n{functions}'
+
+
+CODE_DESCRIPTION = 'The Python code to run.'
+RESTART_DESCRIPTION = 'Drop all variables, imports and functions of earlier code first.'
+
+
+def _grants_text(grants: Grants) -> str:
+    if not grants.os_access and not grants.mounts:
+        return 'There is no file, environment variable, clock, randomness or network.'
+    parts: list[str] = []
+    if grants.mounts:
+        parts.append(' '.join(_mount_text(path, mode) for path, mode in grants.mounts))
+    if grants.os_access:
+        parts.append(
+            'Environment variables (`os.getenv`), the clock (`datetime.now()`, `time.time()`) and files are answered '
+            'by the host, as far as it allows.'
+        )
+    else:
+        parts.append('There is no environment variable and no clock.')
+    return ' '.join([*parts, 'There is no network.'])
+
+
+def _mount_text(path: str, mode: str) -> str:
+    access = {
+        'read-only': 'can be read, not written',
+        'read-write': 'can be read and written, and what is written stays',
+        'overlay': 'can be read and written, but what is written is gone after this call',
+    }
+    return f'Files under `{path}` {access.get(mode, mode)} (`pathlib`, `open`).'

@@ -1,0 +1,362 @@
+"""One REPL in the sandbox, driven step by step and without an event loop."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import signal
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import pydantic_monty
+from pydantic_monty import FunctionSnapshot, FutureSnapshot, MontyComplete, NameLookupSnapshot, SyncSnapshot
+
+from .failures import describe_error, lost
+from .limits import MAX_PRINTED_BYTES, SandboxLimits
+from .pool import WorkerPool
+from .steps import (
+    Answer,
+    Call,
+    Failed,
+    FailureKind,
+    Finished,
+    FunctionKind,
+    Needs,
+    Request,
+    Returned,
+    Sleep,
+    Step,
+)
+
+Admit: TypeAlias = Callable[[Call], BaseException | None]
+"""Asked for each call as the code makes it; an error is raised at the call site instead of making the call."""
+
+_Work: TypeAlias = Callable[[pydantic_monty.MontySession], Step]
+
+_OS_POLICY: pydantic_monty.OSPolicy = {'datetime': 'call_host', 'sleep': 'call_host', 'random_start': 'call_host'}
+_PENDING: pydantic_monty.ExternalFuture = {'future': ...}
+_KILL = getattr(signal, 'SIGKILL', signal.SIGTERM)
+
+
+@dataclass(kw_only=True)
+class Snippet:
+    """One piece of code to feed, with what it may call and touch."""
+
+    code: str
+    functions: Mapping[str, FunctionKind] = field(default_factory=dict[str, FunctionKind])
+    """The host functions by name; any other unknown name raises `NameError` in the code."""
+    admit: Admit = field(default=lambda call: None)
+    mounts: Sequence[pydantic_monty.MountDir] = ()
+
+    @property
+    def keeps_worker(self) -> bool:
+        """Whether its state cannot be stored half-way: overlay writes live beside the worker, not in the dump."""
+        return any(mount.mode == 'overlay' for mount in self.mounts)
+
+
+class _Printed:
+    """Collects what a snippet prints, up to the cap."""
+
+    def __init__(self) -> None:
+        self.overflowed = False
+        self._parts: list[str] = []
+        self._bytes = 0
+
+    def __call__(self, stream: Literal['stdout', 'stderr'], text: str) -> None:
+        self._bytes += len(text.encode('utf-8', 'replace'))
+        if self._bytes > MAX_PRINTED_BYTES:
+            self.overflowed = True
+            raise RuntimeError('too much was printed')
+        self._parts.append(text)
+
+    def read(self) -> str:
+        return ''.join(self._parts)
+
+
+class Session:
+    """A REPL whose variables live from snippet to snippet.
+
+    `feed` and `advance` return at once with a future of the next step; the work is done on a worker that the pool
+    lends for that turn. One step is in flight at a time. `abort` may be called from any thread.
+    """
+
+    def __init__(
+        self,
+        pool: WorkerPool,
+        *,
+        limits: SandboxLimits | None = None,
+        os_handler: pydantic_monty.OsHandler | None = None,
+    ) -> None:
+        """Prepare a session; nothing is started before the first `feed`.
+
+        Args:
+            pool: Lends the workers.
+            limits: `None` is the defaults of `SandboxLimits`.
+            os_handler: Called in a thread of the pool. `None` refuses clock, randomness, environment and files.
+        """
+        self._pool = pool
+        self._limits = limits or SandboxLimits()
+        self._os_handler = os_handler
+        self._lock = threading.RLock()
+        self._monty: pydantic_monty.MontySession | None = None
+        self._stored: bytes | None = None
+        self._snapshot: FunctionSnapshot | FutureSnapshot | None = None
+        self._mid_snippet = False
+        self._snippet = Snippet(code='')
+        self._printed = _Printed()
+        self._feeds = 0
+        self._turn_lock = threading.Lock()
+        self._turn_pid: int | None = None
+        self._aborted = False
+
+    # -- driving -----------------------------------------------------------------------------------------------
+
+    def feed(self, snippet: Snippet) -> Future[Step]:
+        """Start a snippet; the future yields what it needs, or how it ended.
+
+        A snippet that was left half-way is given up, and the variables with it.
+        """
+        if self._mid_snippet:
+            self.close()
+        self._printed = _Printed()
+        self._snippet = snippet
+        self._aborted = False
+        return self._turn(lambda monty: self._feed_now(monty, snippet))
+
+    def advance(self, answers: Mapping[int, Answer]) -> Future[Step]:
+        """Go on with the answers to some of the requests that the code is blocked on."""
+        return self._turn(lambda monty: self._advance_now(answers))
+
+    def reset(self) -> Future[Step]:
+        """Drop all variables; the next `feed` starts afresh."""
+        return self.close()
+
+    def abort(self) -> None:
+        """End the turn in flight at once, by killing its worker; the step fails with `ABORTED`.
+
+        Without a turn in flight, only the next one is refused.
+        """
+        with self._turn_lock:
+            self._aborted = True
+            if self._turn_pid is not None:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(self._turn_pid, _KILL)
+
+    def close(self) -> Future[Step]:
+        """Give up worker and state. The session may be fed again and then starts afresh."""
+        future: Future[Step] = Future()
+
+        def finish() -> None:
+            self._drop()
+            future.set_result(Finished(None))
+
+        if not self._pool.retire(self, finish):
+            finish()
+        return future
+
+    @property
+    def printed(self) -> str:
+        """What the current snippet printed so far."""
+        return self._printed.read()
+
+    # -- what the pool asks ------------------------------------------------------------------------------------
+
+    @property
+    def holds_worker(self) -> bool:
+        """Whether a worker is attached that `set_aside` can free."""
+        return self._monty is not None and not (self._mid_snippet and self._snippet.keeps_worker)
+
+    def set_aside(self) -> None:
+        """Store the state as bytes and free the worker; the next step takes it up again on any worker."""
+        with self._lock:
+            if self._monty is None or not self.holds_worker:
+                return
+            try:
+                self._stored = self._snapshot.dump() if self._snapshot is not None else self._monty.dump()
+            except pydantic_monty.MontyError:
+                self._drop()
+            else:
+                self._release()
+
+    @property
+    def stored_state(self) -> bytes | None:
+        """The stored state while the session is set aside."""
+        return self._stored
+
+    # -- one turn, in a thread of the pool ---------------------------------------------------------------------
+
+    def _turn(self, work: _Work) -> Future[Step]:
+        future: Future[Step] = Future()
+
+        def turn() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                step = self._guarded(work)
+            except BaseException as error:  # noqa: BLE001  the caller of the future gets it
+                self._drop()
+                future.set_exception(error)
+            else:
+                future.set_result(step)
+
+        self._pool.run(self, turn)
+        return future
+
+    def _guarded(self, work: _Work) -> Step:
+        with self._lock:
+            try:
+                monty = self._take_up()
+            except (pydantic_monty.MontyError, RuntimeError) as error:
+                return self._lose(FailureKind.CRASH, f'the session could not be taken up again: {error}')
+            try:
+                if not self._begin_turn(monty):
+                    return self._lose(FailureKind.ABORTED, 'the run was cancelled')
+                step = work(monty)
+            except pydantic_monty.MontyError as error:
+                step = self._failed(error)
+            finally:
+                with self._turn_lock:
+                    self._turn_pid = None
+            self._mid_snippet = isinstance(step, Needs)
+            if not self._mid_snippet:
+                self._snapshot = None
+            return step
+
+    def _begin_turn(self, monty: pydantic_monty.MontySession) -> bool:
+        with self._turn_lock:
+            self._turn_pid = None if self._aborted else monty.worker_pid
+            return not self._aborted
+
+    def _failed(self, error: pydantic_monty.MontyError) -> Step:
+        if self._aborted:
+            return self._lose(FailureKind.ABORTED, 'the run was cancelled')
+        failed = describe_error(
+            error, current_file=f'<python-input-{self._feeds - 1}>', overflowed=self._printed.overflowed
+        )
+        if failed.session_lost:
+            self._drop()
+        return failed
+
+    def _lose(self, kind: FailureKind, message: str) -> Failed:
+        self._drop()
+        return lost(kind, message)
+
+    def _take_up(self) -> pydantic_monty.MontySession:
+        """The session on a worker, with its state."""
+        if self._monty is not None:
+            return self._monty
+        monty = self._pool.checkout(limits=self._limits.for_monty(), os_policy=_OS_POLICY).__enter__()
+        self._monty = monty
+        if self._stored is None:
+            self._feeds = 0
+            self._mid_snippet = False
+        else:
+            self._restore(monty, self._stored)
+            self._stored = None
+        return monty
+
+    def _restore(self, monty: pydantic_monty.MontySession, stored: bytes) -> None:
+        if not self._mid_snippet:
+            monty.load_session(stored)
+            return
+        snapshot = monty.load_snapshot(
+            stored, mount=list(self._snippet.mounts), print_callback=self._printed, os=self._os_handler
+        )
+        self._snapshot = snapshot if isinstance(snapshot, (FunctionSnapshot, FutureSnapshot)) else None
+
+    def _feed_now(self, monty: pydantic_monty.MontySession, snippet: Snippet) -> Step:
+        self._feeds += 1
+        mounts = list(snippet.mounts)
+        return self._drive(
+            monty.feed_start(snippet.code, mount=mounts, print_callback=self._printed, os=self._os_handler)
+        )
+
+    def _advance_now(self, answers: Mapping[int, Answer]) -> Step:
+        snapshot = self._snapshot
+        if snapshot is None:
+            return self._lose(FailureKind.CRASH, 'the sandbox lost the state of this snippet')
+        if isinstance(snapshot, FunctionSnapshot):
+            return self._drive(snapshot.resume(_external(answers[snapshot.call_id])))
+        return self._drive(snapshot.resume({call_id: _external(answer) for call_id, answer in answers.items()}))
+
+    def _drive(self, snapshot: SyncSnapshot) -> Step:
+        """Go on until the code has ended or can go no further, taking every call that it does not wait for."""
+        requests: list[Request] = []
+        while not isinstance(snapshot, MontyComplete):
+            if isinstance(snapshot, FutureSnapshot):
+                self._snapshot = snapshot
+                return Needs(tuple(requests), frozenset(snapshot.pending_call_ids))
+            if isinstance(snapshot, NameLookupSnapshot):
+                snapshot = self._look_up(snapshot)
+                continue
+            request = self._request(snapshot)
+            if isinstance(request, (Call, Sleep)):
+                requests.append(request)
+                if request.blocking:
+                    self._snapshot = snapshot
+                    return Needs(tuple(requests), frozenset({request.id}))
+                snapshot = snapshot.resume(_PENDING)
+            elif request is None:
+                snapshot = snapshot.resume_auto()
+            else:
+                snapshot = snapshot.resume({'exception': request})
+        return Finished(snapshot.output)
+
+    def _request(self, snapshot: FunctionSnapshot) -> Request | BaseException | None:
+        """What the host has to do for this call: a request, an error to raise at once, or an OS call (`None`)."""
+        name = snapshot.function_name
+        if snapshot.is_os_function:
+            if name not in ('asyncio.sleep', 'time.sleep'):
+                return None
+            return Sleep(snapshot.call_id, float(snapshot.args[0]), blocking=name == 'time.sleep')
+        kind = self._snippet.functions.get(name)
+        if kind is None:
+            return NameError(self._unknown_name(name))
+        call = Call(
+            snapshot.call_id, name, snapshot.args, snapshot.kwargs, self._line_of(snapshot), blocking=kind == 'plain'
+        )
+        return self._snippet.admit(call) or call
+
+    def _look_up(self, snapshot: NameLookupSnapshot) -> SyncSnapshot:
+        name = snapshot.variable_name
+        if name not in self._snippet.functions:
+            return snapshot.resume()
+
+        def function() -> None:
+            """Stands for a host function inside the sandbox; only its name crosses."""
+
+        function.__name__ = name
+        return snapshot.resume(value=function)
+
+    def _unknown_name(self, name: str) -> str:
+        near = difflib.get_close_matches(name, self._snippet.functions, n=3)
+        return f'name {name!r} is not defined' + (f'. Did you mean {" or ".join(near)}?' if near else '')
+
+    def _line_of(self, snapshot: FunctionSnapshot) -> int | None:
+        position = snapshot.position
+        if position.filename != f'<python-input-{self._feeds - 1}>':
+            return None
+        return self._snippet.code.encode()[: position.start].count(b'\n') + 1
+
+    def _release(self) -> None:
+        if self._monty is not None:
+            with suppress(pydantic_monty.MontyError, RuntimeError):
+                self._monty.__exit__(None, None, None)
+        self._monty = None
+        self._snapshot = None
+
+    def _drop(self) -> None:
+        with self._lock:
+            self._release()
+            self._stored = None
+            self._mid_snippet = False
+
+
+def _external(answer: Answer) -> pydantic_monty.ExternalSettledResult:
+    if isinstance(answer, Returned):
+        return {'return_value': answer.value}
+    return {'exception': answer.error}
