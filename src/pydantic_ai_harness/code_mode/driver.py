@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import Any
 
 from pydantic_ai_harness.sandbox import (
     Answer,
@@ -85,6 +86,9 @@ class Driver:
     async def _answer(self, needs: Needs) -> dict[int, Answer]:
         for request in needs.requests:
             self._queued[request.id] = request
+        only = self._queued.get(*needs.waiting_on) if len(needs.waiting_on) == 1 and not self._tasks else None
+        if only is not None:
+            return {only.id: await self._work(self._queued.pop(only.id))}
         blocking = next((request for request in needs.requests if request.blocking), None)
         if blocking is not None:
             return await self._answer_alone(blocking)
@@ -116,11 +120,10 @@ class Driver:
         return {call_id: self._tasks.pop(call_id).result() for call_id, task in awaited.items() if task.done()}
 
     def _start(self, request: Request) -> None:
-        work = self._sleep(request) if isinstance(request, Sleep) else self._call(request)
-        self._tasks[request.id] = asyncio.create_task(work)
+        self._tasks[request.id] = asyncio.create_task(self._work(request))
 
-    async def _call(self, call: Call) -> Answer:
-        return await self.perform(call)
+    async def _work(self, request: Request) -> Answer:
+        return await (self._sleep(request) if isinstance(request, Sleep) else self.perform(request))
 
     async def _sleep(self, sleep: Sleep) -> Answer:
         if not self.sleep_allowance.take(sleep.seconds, time.monotonic()):
@@ -135,9 +138,7 @@ class Driver:
 
     async def _end(self, *, drop_session: bool) -> None:
         """End every task and the turn in flight, also when this is cancelled meanwhile."""
-        pending: list[asyncio.Future[Answer] | asyncio.Future[Step]] = [
-            task for task in self._tasks.values() if not task.done()
-        ]
+        pending: list[asyncio.Future[Any]] = [task for task in self._tasks.values() if not task.done()]
         for task in pending:
             task.cancel()
         if self._turn is not None and not self._turn.done():

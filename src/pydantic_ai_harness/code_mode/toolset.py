@@ -242,7 +242,7 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
             raise CannotCrossError(what, path)
 
     async def _reset(self, run: RunState) -> None:
-        await asyncio.wrap_future(run.session.reset())
+        await asyncio.wrap_future(run.session.close())
         run.types.reset()
 
 

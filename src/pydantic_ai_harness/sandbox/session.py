@@ -6,6 +6,7 @@ import difflib
 import os
 import signal
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -35,7 +36,14 @@ from .steps import (
 Admit: TypeAlias = Callable[[Call], BaseException | None]
 """Asked for each call as the code makes it; an error is raised at the call site instead of making the call."""
 
-_Work: TypeAlias = Callable[[pydantic_monty.MontySession], Step]
+
+class _AbortedError(Exception):
+    """The turn was aborted before it began."""
+
+
+class _StateLostError(Exception):
+    """What was set aside could not be taken up again."""
+
 
 _OS_POLICY: pydantic_monty.OSPolicy = {'datetime': 'call_host', 'sleep': 'call_host', 'random_start': 'call_host'}
 _PENDING: pydantic_monty.ExternalFuture = {'future': ...}
@@ -112,6 +120,7 @@ class Session:
         self._turn_lock = threading.Lock()
         self._turn_pid: int | None = None
         self._aborted = False
+        self._closing: deque[Callable[[], None]] = deque()
 
     # -- driving -----------------------------------------------------------------------------------------------
 
@@ -120,20 +129,12 @@ class Session:
 
         A snippet that was left half-way is given up, and the variables with it.
         """
-        if self._mid_snippet:
-            self.close()
-        self._printed = _Printed()
-        self._snippet = snippet
         self._aborted = False
-        return self._turn(lambda monty: self._feed_now(monty, snippet))
+        return self._turn(lambda: self._feed_now(snippet))
 
     def advance(self, answers: Mapping[int, Answer]) -> Future[Step]:
         """Go on with the answers to some of the requests that the code is blocked on."""
-        return self._turn(lambda monty: self._advance_now(answers))
-
-    def reset(self) -> Future[Step]:
-        """Drop all variables; the next `feed` starts afresh."""
-        return self.close()
+        return self._turn(lambda: self._advance_now(answers))
 
     def abort(self) -> None:
         """End the turn in flight at once, by killing its worker; the step fails with `ABORTED`.
@@ -146,16 +147,21 @@ class Session:
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(self._turn_pid, _KILL)
 
-    def close(self) -> Future[Step]:
-        """Give up worker and state. The session may be fed again and then starts afresh."""
-        future: Future[Step] = Future()
+    def close(self) -> Future[None]:
+        """Give up variables and worker; a turn in flight is aborted. Never blocks.
+
+        Once the future is done, the session may be fed again and starts afresh.
+        """
+        future: Future[None] = Future()
 
         def finish() -> None:
             self._drop()
-            future.set_result(Finished(None))
+            future.set_result(None)
 
+        self.abort()
         if not self._pool.retire(self, finish):
-            finish()
+            self._closing.append(finish)
+            self._finish_closing()
         return future
 
     @property
@@ -173,14 +179,14 @@ class Session:
     def set_aside(self) -> None:
         """Store the state as bytes and free the worker; the next step takes it up again on any worker."""
         with self._lock:
-            if self._monty is None or not self.holds_worker:
-                return
-            try:
-                self._stored = self._snapshot.dump() if self._snapshot is not None else self._monty.dump()
-            except pydantic_monty.MontyError:
-                self._drop()
-            else:
-                self._release()
+            if self._monty is not None and self.holds_worker:
+                try:
+                    self._stored = self._snapshot.dump() if self._snapshot is not None else self._monty.dump()
+                except pydantic_monty.MontyError:
+                    self._drop()
+                else:
+                    self._release()
+        self._finish_closing()
 
     @property
     def stored_state(self) -> bytes | None:
@@ -189,7 +195,7 @@ class Session:
 
     # -- one turn, in a thread of the pool ---------------------------------------------------------------------
 
-    def _turn(self, work: _Work) -> Future[Step]:
+    def _turn(self, work: Callable[[], Step]) -> Future[Step]:
         future: Future[Step] = Future()
 
         def turn() -> None:
@@ -202,20 +208,19 @@ class Session:
                 future.set_exception(error)
             else:
                 future.set_result(step)
+            self._finish_closing()
 
         self._pool.run(self, turn)
         return future
 
-    def _guarded(self, work: _Work) -> Step:
+    def _guarded(self, work: Callable[[], Step]) -> Step:
         with self._lock:
             try:
-                monty = self._take_up()
-            except (pydantic_monty.MontyError, RuntimeError) as error:
-                return self._lose(FailureKind.CRASH, f'the session could not be taken up again: {error}')
-            try:
-                if not self._begin_turn(monty):
-                    return self._lose(FailureKind.ABORTED, 'the run was cancelled')
-                step = work(monty)
+                step = work()
+            except _AbortedError:
+                step = self._lose(FailureKind.ABORTED, 'the run was cancelled')
+            except _StateLostError as error:
+                step = self._lose(FailureKind.CRASH, str(error))
             except pydantic_monty.MontyError as error:
                 step = self._failed(error)
             finally:
@@ -226,10 +231,14 @@ class Session:
                 self._snapshot = None
             return step
 
-    def _begin_turn(self, monty: pydantic_monty.MontySession) -> bool:
-        with self._turn_lock:
-            self._turn_pid = None if self._aborted else monty.worker_pid
-            return not self._aborted
+    def _finish_closing(self) -> None:
+        """Do what `close` asked for, unless someone works on the session, who then does it."""
+        while self._closing and self._lock.acquire(blocking=False):
+            try:
+                while self._closing:
+                    self._closing.popleft()()
+            finally:
+                self._lock.release()
 
     def _failed(self, error: pydantic_monty.MontyError) -> Step:
         if self._aborted:
@@ -246,17 +255,25 @@ class Session:
         return lost(kind, message)
 
     def _take_up(self) -> pydantic_monty.MontySession:
-        """The session on a worker, with its state."""
-        if self._monty is not None:
-            return self._monty
-        monty = self._pool.checkout(limits=self._limits.for_monty(), os_policy=_OS_POLICY).__enter__()
-        self._monty = monty
-        if self._stored is None:
-            self._feeds = 0
-            self._mid_snippet = False
-        else:
-            self._restore(monty, self._stored)
-            self._stored = None
+        """The session on a worker, with its state; from here on `abort` can end the turn."""
+        if self._aborted:
+            raise _AbortedError
+        monty = self._monty
+        if monty is None:
+            monty = self._pool.checkout(limits=self._limits.for_monty(), os_policy=_OS_POLICY).__enter__()
+            self._monty = monty
+            stored, self._stored = self._stored, None
+            if stored is None:
+                self._feeds = 0
+            else:
+                try:
+                    self._restore(monty, stored)
+                except pydantic_monty.MontyError as error:
+                    raise _StateLostError(f'the stored session could not be taken up again: {error}') from error
+        with self._turn_lock:
+            if self._aborted:
+                raise _AbortedError
+            self._turn_pid = monty.worker_pid
         return monty
 
     def _restore(self, monty: pydantic_monty.MontySession, stored: bytes) -> None:
@@ -268,7 +285,12 @@ class Session:
         )
         self._snapshot = snapshot if isinstance(snapshot, (FunctionSnapshot, FutureSnapshot)) else None
 
-    def _feed_now(self, monty: pydantic_monty.MontySession, snippet: Snippet) -> Step:
+    def _feed_now(self, snippet: Snippet) -> Step:
+        if self._mid_snippet:
+            self._drop()
+        self._printed = _Printed()
+        self._snippet = snippet
+        monty = self._take_up()
         self._feeds += 1
         mounts = list(snippet.mounts)
         return self._drive(
@@ -276,6 +298,7 @@ class Session:
         )
 
     def _advance_now(self, answers: Mapping[int, Answer]) -> Step:
+        self._take_up()
         snapshot = self._snapshot
         if snapshot is None:
             return self._lose(FailureKind.CRASH, 'the sandbox lost the state of this snippet')
