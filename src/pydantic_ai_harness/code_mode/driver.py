@@ -86,9 +86,9 @@ class Driver:
     async def _answer(self, needs: Needs) -> dict[int, Answer]:
         for request in needs.requests:
             self._queued[request.id] = request
-        only = self._queued.get(*needs.waiting_on) if len(needs.waiting_on) == 1 and not self._tasks else None
-        if only is not None:
-            return {only.id: await self._work(self._queued.pop(only.id))}
+        if len(needs.waiting_on) == 1 and not self._tasks:
+            (only,) = needs.waiting_on
+            return {only: await self._work(self._queued.pop(only))}
         blocking = next((request for request in needs.requests if request.blocking), None)
         if blocking is not None:
             return await self._answer_alone(blocking)
