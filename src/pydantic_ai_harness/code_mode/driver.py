@@ -94,7 +94,7 @@ class Driver:
             return await self._answer_alone(blocking)
         if self.one_at_a_time:
             return await self._answer_in_order(needs.waiting_on)
-        for call_id in needs.waiting_on & self._queued.keys():
+        for call_id in sorted(needs.waiting_on & self._queued.keys()):
             self._start(self._queued.pop(call_id))
         return await self._first_settled(needs.waiting_on)
 
