@@ -33,7 +33,7 @@ def reply(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
     return ModelResponse(parts=[ToolCallPart('run_code', {'code': called})])
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     def infer_model(*args: object, **kwargs: object) -> FunctionModel:
         return FunctionModel(reply)
@@ -51,12 +51,12 @@ def loop_for_run_sync() -> Iterator[None]:
     asyncio.set_event_loop(None)
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def workspace() -> None:
     Path('/tmp/agent-workspace').mkdir(exist_ok=True)  # noqa: S108  the example in the docs names it
 
 
-@pytest.mark.usefixtures('loop_for_run_sync')
+@pytest.mark.usefixtures('stand_in', 'workspace', 'loop_for_run_sync')
 @pytest.mark.parametrize('example', HOST_EXAMPLES, ids=str)
 def test_examples_run(example: CodeExample, eval_example: EvalExample) -> None:
     eval_example.run(example)
