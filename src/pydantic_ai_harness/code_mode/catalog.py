@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,11 +11,11 @@ from functools import cached_property
 from pydantic_ai.tools import ToolDefinition
 
 from pydantic_ai_harness.errors import ToolNameConflictError
-from pydantic_ai_harness.narrowing import is_text_mapping
+from pydantic_ai_harness.narrowing import is_list, is_text_mapping
 from pydantic_ai_harness.sandbox import FunctionKind
 
-from .python_text import as_docstring, is_name, to_name
-from .schema_types import ANY, NONE, JsonSchema, Member, SchemaTypes, TypeDefinitions, TypeText, union
+from .python_text import as_docstring, free_name, is_name, to_name
+from .schema_types import ANY, NONE, TYPING_NAMES, Member, SchemaTypes, TypeDefinitions, TypeText, union
 
 RUN_CODE = 'run_code'
 _STUB_HEAD = 'from typing import Any, Literal, NotRequired, TypedDict\n'
@@ -33,7 +34,7 @@ class Parameter:
     type: TypeText
     required: bool
     default: str | None
-    """Source of the default, where it can be shown."""
+    """Source of the default, `...` where it cannot be shown; `None` when there is none."""
     none_means_left_out: bool
     """Whether a `None` is dropped: the argument is optional and the tool does not accept `null` for it."""
     description: str
@@ -46,8 +47,7 @@ class Parameter:
         annotation = text.checked if checked else text.shown
         if self.required:
             return f'{self.name}: {annotation}'
-        shown_default = self.default or ('None' if text.allows_none else '...')
-        return f'{self.name}: {annotation} = {"..." if checked else shown_default}'
+        return f'{self.name}: {annotation} = {"..." if checked else self.default or "None"}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,8 @@ class Function:
     def _signature(self, *, checked: bool) -> str:
         parameters = [parameter.declare(checked=checked) for parameter in self.parameters]
         if self.is_open:
-            parameters.append('**others: Any')
+            names = {parameter.name for parameter in self.parameters}
+            parameters.append(f'**{free_name("others", names)}: Any')
         starred = '*, ' if self.parameters else ''
         returns = self.returns.checked if checked else self.returns.shown
         return (
@@ -164,7 +165,7 @@ def _function_names(tools: Sequence[ToolDefinition]) -> dict[str, ToolDefinition
     names: dict[str, ToolDefinition] = {}
     for tool in tools:
         name = to_name(tool.name) or 'tool'
-        if hasattr(builtins, name):
+        if hasattr(builtins, name) or name in TYPING_NAMES:
             name = f'{name}_'
         if (other := names.get(name)) is not None:
             raise ToolNameConflictError(
@@ -177,21 +178,13 @@ def _function_names(tools: Sequence[ToolDefinition]) -> dict[str, ToolDefinition
 
 def _function(name: str, tool: ToolDefinition, definitions: TypeDefinitions) -> Function:
     parameters, is_open = _parameters(tool, name, definitions)
-    schema = returned_schema(tool)
-    returns = ANY if schema is None else SchemaTypes(schema, definitions, 'out').read(schema, f'{name}_result')
-    return Function(name, tool, parameters, is_open, returns)
+    return Function(name, tool, parameters, is_open, _returns(tool, name, definitions))
 
 
 def _parameters(tool: ToolDefinition, name: str, definitions: TypeDefinitions) -> tuple[tuple[Parameter, ...], bool]:
     schema = tool.parameters_json_schema
     types = SchemaTypes(schema, definitions, 'in')
     members, is_open = types.members(schema, name)
-    if not members and (variants := types.variants(schema)):
-        merged: JsonSchema = {
-            'properties': {key: value for shape in variants for key, value in shape.properties.items()},
-            'required': [key for key in variants[0].required if all(key in shape.required for shape in variants)],
-        }
-        members, _ = types.members(merged, name)
     names = _parameter_names([member.key for member in members])
     parameters = [_parameter(member, names[member.key]) for member in members]
     return tuple(sorted(parameters, key=lambda parameter: not parameter.required)), is_open
@@ -216,12 +209,8 @@ def _parameter_names(keys: Sequence[str]) -> dict[str, str]:
     for key in keys:
         if key in names:
             continue
-        base = name = to_name(key) or 'argument'
-        number = 2
-        while name in taken:
-            name, number = f'{base}_{number}', number + 1
-        taken.add(name)
-        names[key] = name
+        names[key] = free_name(to_name(key) or 'argument', taken)
+        taken.add(names[key])
     return names
 
 
@@ -229,21 +218,46 @@ def _default_text(member: Member) -> str | None:
     if 'default' not in member.schema:
         return None
     text = repr(member.schema['default'])
-    return text if len(text) <= _MAX_DEFAULT_LENGTH and text.isprintable() and 'inf' not in text else None
+    return text if len(text) <= _MAX_DEFAULT_LENGTH and text.isprintable() and _is_literal(text) else '...'
 
 
-def returned_schema(tool: ToolDefinition) -> JsonSchema | None:
+def _is_literal(text: str) -> bool:
+    try:
+        ast.literal_eval(text)
+    except ValueError:  # NaN and infinity
+        return False
+    return True
+
+
+def returned_schema(tool: ToolDefinition) -> object:
     """The schema of what calling the tool gives; `None` when it declares none.
 
     Pydantic AI unwraps the result of an MCP tool that is an object with only `result` (2.68, `mcp.py`), so the
     declared schema is unwrapped alike.
     """
-    schema = tool.return_schema
-    if not schema:
-        return None
-    properties: object = schema.get('properties')
+    properties = _mcp_properties(tool)
+    return properties['result'] if list(properties) == ['result'] else tool.return_schema or None
+
+
+def _returns(tool: ToolDefinition, name: str, definitions: TypeDefinitions) -> TypeText:
+    schema, root = returned_schema(tool), tool.return_schema
+    if schema is None or root is None:
+        return ANY
+    types = SchemaTypes(root, definitions, 'out')
+    text = types.read(schema, f'{name}_result')
+    properties = _mcp_properties(tool)
+    may_be_unwrapped = 'result' in properties and all(key == 'result' for key in _keys(root.get('required')))
+    if may_be_unwrapped and len(properties) > 1:
+        return union([text, types.read(properties['result'], f'{name}_result')])
+    return text
+
+
+def _keys(required: object) -> Sequence[object]:
+    return required if is_list(required) else []
+
+
+def _mcp_properties(tool: ToolDefinition) -> Mapping[str, object]:
+    """The properties of the results of an MCP tool."""
+    properties: object = (tool.return_schema or {}).get('properties')
     is_mcp = bool(tool.metadata) and {'annotations', 'meta'} <= tool.metadata.keys()
-    if is_mcp and is_text_mapping(properties) and list(properties) == ['result']:
-        inner = properties['result']
-        return {'$defs': schema.get('$defs', {}), **inner} if is_text_mapping(inner) else None
-    return schema
+    return properties if is_mcp and is_text_mapping(properties) else {}

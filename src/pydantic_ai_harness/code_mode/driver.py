@@ -63,18 +63,49 @@ class Driver:
     _turn: Future[Step] | None = None
 
     async def run(self, snippet: Snippet) -> Finished | Failed:
-        """Feed `snippet` and answer what it needs. Cancellation ends the sandbox's computing at once."""
+        """Feed `snippet` and answer what it needs.
+
+        Cancellation ends the sandbox's computing at once and does not wait here: Pydantic AI 2.68 loses its `wrap_run`
+        task when a cancelled tool call takes a moment to end. Whoever owns the driver awaits `finished` later.
+        """
         try:
             step = await self._step(self.session.feed(snippet))
             while isinstance(step, Needs):
                 answers = await self._answer(step)
                 step = await self._step(self.session.advance(answers))
-        except BaseException:
-            self.session.abort()
-            await self._end(drop_session=True)
+        except asyncio.CancelledError:
+            self.cancel()
             raise
-        await self._end(drop_session=False)
+        except BaseException:
+            self.cancel()
+            await self.finished()
+            raise
+        self._cancel_tasks()
+        await self.finished()
         return step
+
+    def cancel(self) -> None:
+        """Ask everything to end: the turn in flight, nested calls, sleeps."""
+        self.session.abort()
+        self._cancel_tasks()
+
+    async def finished(self) -> None:
+        """Wait until nothing of the snippet goes on any more, also when this is cancelled meanwhile."""
+        pending: list[asyncio.Future[Any]] = [task for task in self._tasks.values() if not task.done()]
+        if self._turn is not None and not self._turn.done():
+            pending.append(asyncio.wrap_future(self._turn))
+        cancelled: asyncio.CancelledError | None = None
+        while waiting := [one for one in pending if not one.done()]:
+            try:
+                await asyncio.wait(waiting)
+            except asyncio.CancelledError as error:
+                cancelled = error
+        for task in self._tasks.values():
+            if not task.cancelled():
+                task.exception()
+        self._tasks.clear()
+        if cancelled is not None:
+            raise cancelled
 
     async def _step(self, turn: Future[Step]) -> Step:
         self._turn = turn
@@ -136,24 +167,6 @@ class Driver:
         await asyncio.sleep(sleep.seconds)
         return Returned(None)
 
-    async def _end(self, *, drop_session: bool) -> None:
-        """End every task and the turn in flight, also when this is cancelled meanwhile."""
-        pending: list[asyncio.Future[Any]] = [task for task in self._tasks.values() if not task.done()]
-        for task in pending:
-            task.cancel()
-        if self._turn is not None and not self._turn.done():
-            pending.append(asyncio.wrap_future(self._turn))
-        if drop_session:
-            pending.append(asyncio.wrap_future(self.session.close()))
-        cancelled: asyncio.CancelledError | None = None
-        while waiting := [one for one in pending if not one.done()]:
-            try:
-                await asyncio.wait(waiting)
-            except asyncio.CancelledError as error:
-                cancelled = error
+    def _cancel_tasks(self) -> None:
         for task in self._tasks.values():
-            if not task.cancelled():
-                task.exception()
-        self._tasks.clear()
-        if cancelled is not None:
-            raise cancelled
+            task.cancel()

@@ -15,6 +15,7 @@ from pydantic_ai_harness.sandbox import Finding
 from .catalog import Catalog
 from .failures import at_line
 from .prompt import HOST_MODULES, MODULES
+from .python_text import parse
 from .schema_types import INPUT_SUFFIX
 from .type_names import certainly_unlike, is_plain_data
 
@@ -200,7 +201,7 @@ class SnippetCheck:
         match = _NOT_DEFINED.search(finding.message)
         if match is None or match[1] in BUILTINS or match[1] in self._bound or match[1] in self.known:
             return None
-        if (finding.line, finding.column) in self._annotations:
+        if self._place(finding) in self._annotations:
             return None
         return undefined_text(match[1], self.catalog)
 
@@ -212,7 +213,8 @@ class SnippetCheck:
     def judge_argument(self, finding: Finding) -> str | None:
         """An argument of a tool whose type cannot fit."""
         if match := _VALUE_OF_KEY.search(finding.message):
-            unlike = certainly_unlike(match[1], match[2], self._typed_dicts)
+            is_literal = self._is_literal_at(finding)
+            unlike = certainly_unlike(match[1], match[2], self._typed_dicts, every_part=is_literal)
             return finding.message if unlike and self._call_around(finding) else None
         match = _ARGUMENT.search(finding.message)
         if match is None or self._source_at(finding).startswith('**'):
@@ -230,7 +232,7 @@ class SnippetCheck:
         match = _UNKNOWN_KEY.fullmatch(finding.message)
         if match is None or match[1] in self._stored_keys:
             return None
-        is_read = (finding.line, finding.column) in self._read_keys
+        is_read = self._place(finding) in self._read_keys
         return finding.message if is_read or self._call_around(finding) else None
 
     def judge_missing_key(self, finding: Finding) -> str | None:
@@ -260,7 +262,7 @@ class SnippetCheck:
 
     @cached_property
     def _tree(self) -> ast.Module | None:
-        return _parse(self.code)
+        return parse(self.code)
 
     @cached_property
     def _bound(self) -> frozenset[str]:
@@ -275,13 +277,13 @@ class SnippetCheck:
         """Where names stand in annotations, which the sandbox does not evaluate."""
         roots = [annotation for node in self._nodes for annotation in _annotations_of(node)]
         names = [node for root in roots for node in ast.walk(root) if isinstance(node, ast.Name)]
-        return frozenset((node.lineno, node.col_offset + 1) for node in names)
+        return frozenset((node.lineno, node.col_offset) for node in names)
 
     @cached_property
     def _read_keys(self) -> frozenset[tuple[int, int]]:
         """Where constants stand as a key that is read."""
         return frozenset(
-            (node.slice.lineno, node.slice.col_offset + 1)
+            (node.slice.lineno, node.slice.col_offset)
             for node in self._nodes
             if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)
         )
@@ -295,7 +297,7 @@ class SnippetCheck:
 
     def _call_around(self, finding: Finding) -> bool:
         """Whether the place lies in a call of one of the catalog's functions."""
-        place = (finding.line, finding.column - 1)
+        place = self._place(finding)
         return any(
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
@@ -305,11 +307,17 @@ class SnippetCheck:
         )
 
     def _is_literal_at(self, finding: Finding) -> bool:
-        """Whether the argument at this place is written out, so that each part of its type is really there."""
-        for node in self._nodes:
-            if isinstance(node, ast.keyword) and (node.lineno, node.col_offset + 1) == (finding.line, finding.column):
-                return _is_literal(node.value)
-        return False
+        """Whether the value at this place is written out, so that each part of its type is really there."""
+        place = self._place(finding)
+        values = [node.value if isinstance(node, ast.keyword) else node for node in self._starting_at(place)]
+        return bool(values) and all(_is_literal(value) for value in values)
+
+    def _starting_at(self, place: tuple[int, int]) -> list[ast.expr | ast.keyword]:
+        return [
+            node
+            for node in self._nodes
+            if isinstance(node, (ast.expr, ast.keyword)) and (node.lineno, node.col_offset) == place
+        ]
 
     @cached_property
     def _typed_dicts(self) -> frozenset[str]:
@@ -317,11 +325,18 @@ class SnippetCheck:
 
     @cached_property
     def _stored_keys(self) -> frozenset[str]:
-        return frozenset(key for code in (self.before, self.code) for key in _stored_keys(_parse(code)))
+        return frozenset(key for code in (self.before, self.code) for key in _stored_keys(parse(code)))
 
     def _source_at(self, finding: Finding) -> str:
+        return self._line_of(finding)[finding.column - 1 :]
+
+    def _place(self, finding: Finding) -> tuple[int, int]:
+        """Line and column as the syntax tree has them: it counts bytes, the checker characters."""
+        return finding.line, len(self._line_of(finding)[: finding.column - 1].encode())
+
+    def _line_of(self, finding: Finding) -> str:
         lines = self.code.split('\n')
-        return lines[finding.line - 1][finding.column - 1 :] if finding.line <= len(lines) else ''
+        return lines[finding.line - 1] if finding.line <= len(lines) else ''
 
     def _missing_modules(self) -> list[tuple[int, str]]:
         return [
@@ -382,17 +397,10 @@ def missing_module_text(module: str) -> str:
 
 def bound_names(code: str) -> frozenset[str]:
     """Every name that the code binds anywhere."""
-    tree = _parse(code)
+    tree = parse(code)
     if tree is None:
         return frozenset()
     return frozenset(name for node in ast.walk(tree) for name in _binds(node))
-
-
-def _parse(code: str) -> ast.Module | None:
-    try:
-        return ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError):  # the sandbox may know newer syntax than this Python
-        return None
 
 
 def _binds(node: ast.AST) -> list[str]:

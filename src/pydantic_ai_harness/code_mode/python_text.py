@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 import keyword
 import re
+import warnings
+from collections.abc import Container
 
 _NOT_IN_NAMES = re.compile(r'[^A-Za-z0-9_]+')
 # Control characters, line separators, text direction marks, and halves of surrogate pairs.
 _CONTROLS = re.compile(r'[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]')
 _SPACE = re.compile(r'\s+')
+_PIECE = re.compile(rb'#[^\n]*|([A-Za-z]*)("""|\'\'\'|"|\')|\w+|.', re.DOTALL)
+_RESERVED = frozenset({*keyword.kwlist, '__debug__'})
 
 
 def is_name(text: str) -> bool:
     """Whether `text` can be written as a name."""
-    return text.isidentifier() and text.isascii() and not keyword.iskeyword(text)
+    return text.isidentifier() and text.isascii() and text not in _RESERVED
 
 
 def to_name(text: str) -> str:
@@ -23,7 +28,15 @@ def to_name(text: str) -> str:
         return ''
     if name[0].isdigit():
         name = f'_{name}'
-    return f'{name}_' if keyword.iskeyword(name) else name
+    return f'{name}_' if name in _RESERVED else name
+
+
+def free_name(base: str, taken: Container[str]) -> str:
+    """`base`, or the first of `base_2`, `base_3` and so on that is not taken."""
+    name, number = base, 2
+    while name in taken:
+        name, number = f'{base}_{number}', number + 1
+    return name
 
 
 def as_comment(text: str) -> str:
@@ -45,3 +58,59 @@ def as_docstring(text: str, indent: str) -> str:
 
 def _without_controls(text: str) -> str:
     return _CONTROLS.sub(' ', text.replace('\r\n', '\n'))
+
+
+def parse(code: str) -> ast.Module | None:
+    """The syntax tree; `None` where this Python cannot parse the code, which the sandbox may well do.
+
+    Strings in the fields of f-strings are allowed the quotes around them, as Python 3.12 does: where this Python
+    does not, they are numbers of the same length in the tree.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')  # '\d' is the model's business
+        for text in (code, _without_inner_strings(code)):
+            try:
+                return ast.parse(text)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                continue
+    return None
+
+
+def _without_inner_strings(code: str) -> str:
+    text = bytearray(code.encode(errors='replace'))
+    at = 0
+    while at < len(text):
+        at = _skip(text, at)
+    return text.decode()
+
+
+def _skip(text: bytearray, at: int) -> int:
+    """Where the string, comment or character that begins here ends."""
+    piece = _PIECE.match(text, at)
+    if piece is None:
+        return len(text)
+    prefix, quote, at = piece[1] or b'', piece[2], piece.end()
+    if not quote:
+        return at
+    is_format = prefix.lower() in (b'f', b'rf', b'fr')
+    while at < len(text) and not text.startswith(quote, at):
+        if text.startswith((b'\\', b'{{'), at):
+            at += 2
+        elif is_format and text.startswith(b'{', at):
+            at = _skip_field(text, at + 1)
+        else:
+            at += 1
+    return at + len(quote)
+
+
+def _skip_field(text: bytearray, at: int) -> int:
+    """Where the field of an f-string ends; strings in it become digits."""
+    depth = 1
+    while at < len(text) and depth:
+        end = _skip(text, at)
+        piece = bytes(text[at:end])
+        if piece[-1:] in (b'"', b"'") and len(piece) > 1:
+            text[at:end] = b'0' * len(piece)
+        depth += (piece in (b'(', b'[', b'{')) - (piece in (b')', b']', b'}'))
+        at = end
+    return at

@@ -11,7 +11,9 @@ import keyword
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, TypeAlias, TypeGuard
+from urllib.parse import unquote
 
 from .python_text import as_comment, is_name, to_name
 
@@ -24,7 +26,11 @@ INPUT_SUFFIX = '__in'
 _SCALARS = {'string': 'str', 'integer': 'int', 'number': 'float', 'boolean': 'bool', 'null': 'None'}
 _LITERAL_TYPES = (str, int, bool, type(None))
 _MAX_LITERALS = 60
-_TAKEN = frozenset({*dir(builtins), *keyword.kwlist, 'Any', 'Literal', 'NotRequired', 'TypedDict'})
+_MAX_DEPTH = 32
+TYPING_NAMES = frozenset({'Any', 'Literal', 'NotRequired', 'TypedDict'})
+"""What declarations use of `typing`."""
+_TAKEN = frozenset({*dir(builtins), *keyword.kwlist, *TYPING_NAMES})
+_COMBINATIONS = ('anyOf', 'oneOf', 'allOf')
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,7 @@ class TypeText:
         return not {'Any', 'None'}.isdisjoint(self.shown_parts)
 
 
+_NOTHING: JsonSchema = {}
 ANY = TypeText.of('Any')
 NONE = TypeText.of('None')
 
@@ -92,35 +99,57 @@ class TypeDefinitions:
     """Names that are taken by functions."""
     shown: dict[str, str] = field(default_factory=dict[str, str])
     checked: dict[str, str] = field(default_factory=dict[str, str])
-    _names: set[str] = field(default_factory=set[str])
+    _reserved_at: dict[str, int] = field(default_factory=dict[str, int])
+    """Names that are taken by types, and how many definitions there were by then."""
+    _same_base: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
-    def reserve(self, wanted: str) -> str:
-        """Take a free name like `wanted`."""
-        base = name = to_name(wanted) or 'Object'
-        number = 2
-        while name in self._names or name in self.reserved or name in _TAKEN:
+    def reserve(self, base: str) -> str:
+        """Take a free name like `base`."""
+        name, number = base, 2
+        while self._is_taken(name):
             name, number = f'{base}_{number}', number + 1
-        self._names.add(name)
+        self._reserved_at[name] = len(self.shown)
         return name
 
     def define(self, name: str, base: str, shown: str, checked: str, direction: Direction) -> str:
-        """Keep a definition, or find the one that says the same under `base`; return the name to use."""
-        checked_name = name + INPUT_SUFFIX if direction == 'in' else name
-        if name != base and self._same(name, base, shown, checked, direction):
-            self._names.discard(name)
-            return base
+        """Keep a definition, or find the one like `base` that says the same; return the name to use."""
+        others = self._same_base.setdefault(base, [])
+        if not self._is_mentioned(name):
+            for other in others:
+                if self._same(name, other, shown, checked, direction):
+                    del self._reserved_at[name]
+                    return other
+        others.append(name)
         self.shown[name] = shown
-        self.checked[checked_name] = checked
+        self.checked[checked_name(name, direction)] = checked
         return name
 
-    def _same(self, name: str, base: str, shown: str, checked: str, direction: Direction) -> bool:
-        def renamed(text: str) -> str:
-            return re.sub(rf'\b{re.escape(name)}(?=\b|__in\b)', base, text)
+    def is_undefined_in(self, text: str) -> bool:
+        """Whether a type mentions a name that is reserved and not yet defined."""
+        names = {name.removesuffix(INPUT_SUFFIX) for name in re.findall(r'\w+', text)}
+        return any(name in self._reserved_at and name not in self.shown for name in names)
 
-        if self.shown.get(base) != renamed(shown):
+    def _is_taken(self, name: str) -> bool:
+        taken = name in self._reserved_at or name in self.reserved or name in _TAKEN
+        return taken or name.endswith(INPUT_SUFFIX) or name + INPUT_SUFFIX in self.reserved
+
+    def _is_mentioned(self, name: str) -> bool:
+        """Whether definitions inside this one keep its name, as those of recursive types do."""
+        since = list(self.shown.values())[self._reserved_at[name] :]
+        return any(re.search(rf'\b{re.escape(name)}\b', text) for text in since)
+
+    def _same(self, name: str, other: str, shown: str, checked: str, direction: Direction) -> bool:
+        def renamed(text: str) -> str:
+            return re.sub(rf'\b{re.escape(name)}(?=\b|{INPUT_SUFFIX}\b)', other, text)
+
+        if self.shown[other] != renamed(shown):
             return False
-        checked_base = base + INPUT_SUFFIX if direction == 'in' else base
-        return self.checked.setdefault(checked_base, renamed(checked)) == renamed(checked)
+        return self.checked.setdefault(checked_name(other, direction), renamed(checked)) == renamed(checked)
+
+
+def checked_name(name: str, direction: Direction) -> str:
+    """What a TypedDict is called where snippets are checked."""
+    return name + INPUT_SUFFIX if direction == 'in' else name
 
 
 class SchemaTypes:
@@ -132,19 +161,24 @@ class SchemaTypes:
         self._direction: Direction = direction
         self._by_ref: dict[str, TypeText] = {}
         self._open_refs: set[str] = set()
+        self._depth = 0
 
     def read(self, schema: object, hint: str) -> TypeText:
         """The type of the values that `schema` describes; `hint` names a TypedDict that has no title."""
-        if not _is_schema(schema):
+        if not _is_schema(schema) or self._depth >= _MAX_DEPTH:
             return ANY
-        text = self._read(schema, hint)
+        self._depth += 1
+        try:
+            text = self._read(schema, hint)
+        finally:
+            self._depth -= 1
         if schema.get('nullable') is True:
             text = union([text, NONE])
         return text.without_checked_none() if self._direction == 'out' else text
 
     def members(self, schema: JsonSchema, hint: str) -> tuple[list[Member], bool]:
         """The properties of an object schema, and whether it allows others."""
-        shape = self.shape(schema)
+        shape = self._shape(schema, set(), alternatives=True)
         members = [
             Member(
                 key=key,
@@ -157,25 +191,23 @@ class SchemaTypes:
         ]
         return members, shape.is_open
 
-    def shape(self, schema: JsonSchema) -> ObjectShape:
-        """Merge what references and combinations say of an object."""
-        return self._shape(schema, frozenset())
-
     # -- one node ------------------------------------------------------------------------------------------------
 
     def _read(self, schema: JsonSchema, hint: str) -> TypeText:
-        if '$ref' in schema:
+        if '$ref' in schema and 'properties' not in schema:
             return self._read_ref(str(schema['$ref']), hint)
         if 'const' in schema:
             return _literals([schema['const']])
         if _is_list(values := schema.get('enum')):
             return _literals(values)
+        if self._is_object(schema):
+            return self._read_by_type({'type': 'object', **schema}, hint)
+        rest = {key: value for key, value in schema.items() if key not in _COMBINATIONS}
         for combination in ('anyOf', 'oneOf'):
             if _is_list(branches := schema.get(combination)) and any(_says_type(branch) for branch in branches):
-                return union([self.read(branch, hint) for branch in branches])
-        if _is_list(parts := schema.get('allOf')) and parts:
-            return self._read_all_of(schema, parts, hint)
-        return self._read_by_type(schema, hint)
+                return union([self.read(branch if _says_type(branch) else rest, hint) for branch in branches])
+        texts = [self.read(part, hint) for part in [rest, *_schemas(schema.get('allOf'))]] if 'allOf' in schema else []
+        return next((text for text in texts if text != ANY), self._read_by_type(schema, hint))
 
     def _read_by_type(self, schema: JsonSchema, hint: str) -> TypeText:
         kind = schema.get('type') or _implied_type(schema)
@@ -202,12 +234,6 @@ class SchemaTypes:
         self._by_ref[ref] = text
         return text
 
-    def _read_all_of(self, schema: JsonSchema, parts: Sequence[object], hint: str) -> TypeText:
-        if self._is_object(schema):
-            return self._typed_dict(schema, hint, lambda name: None)
-        texts = [self.read(part, hint) for part in parts if _is_schema(part)]
-        return next((text for text in texts if text != ANY), ANY)
-
     def _read_array(self, schema: JsonSchema, hint: str) -> TypeText:
         items = schema.get('prefixItems', schema.get('items'))
         if _is_list(items):
@@ -219,7 +245,7 @@ class SchemaTypes:
 
     def _read_object(self, schema: JsonSchema, hint: str) -> TypeText:
         if self._is_object(schema):
-            return self._typed_dict(schema, hint, lambda name: None)
+            return self._typed_dict(schema, _title(schema) or _pascal(hint))
         values: list[object] = []
         if _is_dict(patterns := schema.get('patternProperties')):
             values.extend(patterns.values())
@@ -231,79 +257,115 @@ class SchemaTypes:
     # -- TypedDicts ----------------------------------------------------------------------------------------------
 
     def _read_named(self, ref: str, target: JsonSchema) -> TypeText:
-        def announce(name: str) -> None:
-            self._by_ref[ref] = TypeText.of(name, self._checked_name(name))
+        kinds = target.get('type')
+        others = [self._read_by_type({**target, 'type': kind}, ref) for kind in _texts(kinds) if kind != 'object']
+        if target.get('nullable') is True:
+            others.append(NONE)
 
-        return self._typed_dict(target, ref.rsplit('/', 1)[-1], announce, prefer_title=False)
+        def announce(text: TypeText) -> None:
+            self._by_ref[ref] = union([text, *others])
+
+        return union([self._typed_dict(target, _pascal(ref.rsplit('/', 1)[-1]), announce), *others])
 
     def _typed_dict(
-        self, schema: JsonSchema, hint: str, announce: Callable[[str], None], *, prefer_title: bool = True
+        self, schema: JsonSchema, wanted: str, announce: Callable[[TypeText], None] = lambda text: None
     ) -> TypeText:
-        title = schema.get('title')
-        wanted = title if prefer_title and isinstance(title, str) and is_name(title) else _pascal(hint)
         base = to_name(wanted) or 'Object'
-        name = self._definitions.reserve(wanted)
-        announce(name)
-        members, is_open = self.members(schema, wanted)
-        checked_name = self._checked_name(name)
-        shown = _class_text(name, [(m, m.type.shown) for m in members], _description(schema), is_open=is_open)
-        checked = _class_text(checked_name, [(m, m.type.checked) for m in members], '', is_open=False)
+        name = self._definitions.reserve(base)
+        is_open = self._shape(schema, set(), alternatives=True).is_open
+        announce(self._typed_dict_text(name, is_open=is_open))
+        members, _ = self.members(schema, wanted)
+        text = partial(_class_text, must_quote=self._definitions.is_undefined_in)
+        shown = text(name, [(m, m.type.shown) for m in members], _description(schema), is_open=is_open)
+        checked_as = checked_name(name, self._direction)
+        checked = text(checked_as, [(m, m.type.checked) for m in members], '', is_open=False)
         used = self._definitions.define(name, base, shown, checked, self._direction)
-        if is_open:
-            return TypeText.of(used, 'dict[str, Any]')
-        return TypeText.of(used, self._checked_name(used))
+        return self._typed_dict_text(used, is_open=is_open)
 
-    def _checked_name(self, name: str) -> str:
-        return name + INPUT_SUFFIX if self._direction == 'in' else name
+    def _typed_dict_text(self, name: str, *, is_open: bool) -> TypeText:
+        return TypeText.of(name, 'dict[str, Any]' if is_open else checked_name(name, self._direction))
 
     def _is_object(self, schema: JsonSchema) -> bool:
-        return bool(self.shape(schema).properties)
+        """Whether it has properties of its own, not only in some of its alternatives."""
+        return bool(self._shape(schema, set(), alternatives=False).properties)
 
     # -- references and combinations -----------------------------------------------------------------------------
 
-    def _shape(self, schema: JsonSchema, seen: frozenset[str]) -> ObjectShape:
+    def _shape(self, schema: JsonSchema, seen: set[str], *, alternatives: bool) -> ObjectShape:
+        shapes = [_own_shape(schema)]
         ref = schema.get('$ref')
-        if isinstance(ref, str):
-            target = self._resolve(ref)
-            if target is not None and ref not in seen:
-                return self._shape(target, seen | {ref})
-        properties = dict(schema['properties']) if _is_dict(schema.get('properties')) else {}
-        required = _texts(schema.get('required'))
-        extra = schema.get('additionalProperties')
-        is_open = extra is True or _is_schema(extra) or _is_dict(schema.get('patternProperties'))
-        for part in _schemas(schema.get('allOf')):
-            shape = self._shape(part, seen)
-            properties = {**shape.properties, **properties}
-            required |= shape.required
-            is_open = is_open or shape.is_open
-        return ObjectShape(properties, required, is_open)
+        parts = _schemas(schema.get('allOf'))
+        if isinstance(ref, str) and ref not in seen and (target := self._resolve(ref)) is not None:
+            seen.add(ref)
+            parts.append(target)
+        shapes += [self._shape(part, seen, alternatives=alternatives) for part in parts]
+        if alternatives:
+            shapes += self._alternatives(schema, seen)
+        return _merged(shapes)
 
-    def variants(self, schema: JsonSchema) -> list[ObjectShape]:
-        """The alternatives of a top-level `anyOf` or `oneOf` of objects."""
-        return [
-            self._shape(branch, frozenset())
-            for combination in ('anyOf', 'oneOf')
-            for branch in _schemas(schema.get(combination))
-        ]
+    def _alternatives(self, schema: JsonSchema, seen: set[str]) -> list[ObjectShape]:
+        dependent = schema.get('dependentSchemas')
+        maybe = _schemas([schema.get('then'), schema.get('else'), *(dependent.values() if _is_dict(dependent) else ())])
+        groups = [_schemas(schema.get('anyOf')), _schemas(schema.get('oneOf')), *([one, _NOTHING] for one in maybe)]
+        return [_either([self._shape(branch, seen, alternatives=True) for branch in group]) for group in groups]
 
     def _resolve(self, ref: str) -> JsonSchema | None:
-        if not ref.startswith('#'):
+        if ref != '#' and not ref.startswith('#/'):
             return None
         node: object = self._root
-        for part in ref.lstrip('#').split('/')[1:]:
+        for part in unquote(ref).split('/')[1:]:
             key = part.replace('~1', '/').replace('~0', '~')
-            node = node.get(key) if _is_dict(node) else None
+            if _is_list(node):
+                node = node[int(key)] if key.isdecimal() and int(key) < len(node) else None
+            else:
+                node = node.get(key) if _is_dict(node) else None
         return node if _is_schema(node) else None
 
 
-def _class_text(name: str, members: list[tuple[Member, str]], description: str, *, is_open: bool) -> str:
-    comments = [f'# {description}'] if description else []
+def _own_shape(schema: JsonSchema) -> ObjectShape:
+    properties = dict(schema['properties']) if _is_dict(schema.get('properties')) else {}
+    extra = schema.get('additionalProperties')
+    is_open = extra is True or _is_schema(extra) or _is_dict(schema.get('patternProperties'))
+    return ObjectShape(properties, frozenset(_texts(schema.get('required'))), is_open)
+
+
+def _merged(shapes: Sequence[ObjectShape]) -> ObjectShape:
+    """What all of them say together."""
+    properties: dict[str, Any] = {}
+    for shape in shapes:
+        for key, value in shape.properties.items():
+            if key not in properties or not _says_type(properties[key]):
+                properties[key] = value
+    required = frozenset(key for shape in shapes for key in shape.required)
+    return ObjectShape(properties, required, any(shape.is_open for shape in shapes))
+
+
+def _either(shapes: Sequence[ObjectShape]) -> ObjectShape:
+    """What holds when one of them does."""
+    properties: dict[str, Any] = {}
+    for shape in shapes:
+        for key, value in shape.properties.items():
+            known = properties.setdefault(key, value)
+            if known != value:
+                properties[key] = {'description': _description(known), 'anyOf': [known, value]}
+    required = frozenset[str].intersection(*(shape.required for shape in shapes)) if shapes else frozenset[str]()
+    return ObjectShape(properties, required, any(shape.is_open for shape in shapes))
+
+
+def _class_text(
+    name: str, members: list[tuple[Member, str]], lead: str, *, is_open: bool, must_quote: Callable[[str], bool]
+) -> str:
+    comments = [f'# {lead}'] if lead else []
     note = '# Other keys are allowed.'
+    texts = [(member, text if member.required else f'NotRequired[{text}]') for member, text in members]
     if all(is_name(member.key) and not member.key.startswith('__') for member, _ in members):
-        fields = [_field_line(f'{member.key}: {_required(member, text)}', member) for member, text in members]
+        fields = [_field_line(f'{member.key}: {text}', member) for member, text in texts]
         lines = [f'class {name}(TypedDict):', *(f'    {line}' for line in [*comments, *fields])]
         return '\n'.join([*lines, f'    {note}'] if is_open else lines)
-    fields = [_field_line(f'{member.key!r}: {_required(member, text)},', member) for member, text in members]
+    fields = [
+        _field_line(f'{member.key!r}: {text!r},' if must_quote(text) else f'{member.key!r}: {text},', member)
+        for member, text in texts
+    ]
     lines = [*comments, f'{name} = TypedDict({name!r}, {{', *(f'    {line}' for line in fields)]
     return '\n'.join([*lines, f'    {note}', '})'] if is_open else [*lines, '})'])
 
@@ -312,12 +374,8 @@ def _field_line(code: str, member: Member) -> str:
     return f'{code}  # {member.description}' if member.description else code
 
 
-def _required(member: Member, text: str) -> str:
-    return text if member.required else f'NotRequired[{text}]'
-
-
 def _literals(values: Sequence[object]) -> TypeText:
-    widened = {_type_name(value) for value in values if not isinstance(value, _LITERAL_TYPES)}
+    widened = [_type_name(value) for value in values if not isinstance(value, _LITERAL_TYPES)]
     named = [value for value in values if isinstance(value, _LITERAL_TYPES)]
     if widened or len(named) > _MAX_LITERALS:
         return union([TypeText.of(name) for name in [*widened, *(_type_name(value) for value in named)]])
@@ -365,12 +423,17 @@ def _description(schema: object) -> str:
     return as_comment(text) if isinstance(text, str) else ''
 
 
+def _title(schema: JsonSchema) -> str:
+    title = schema.get('title')
+    return title if isinstance(title, str) and is_name(title) else ''
+
+
 def _pascal(text: str) -> str:
     return ''.join(part[:1].upper() + part[1:] for part in re.split(r'\W|_', text) if part)
 
 
-def _texts(value: object) -> frozenset[str]:
-    return frozenset(one for one in value if isinstance(one, str)) if _is_list(value) else frozenset()
+def _texts(value: object) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if _is_list(value) else []
 
 
 def _schemas(value: object) -> list[JsonSchema]:

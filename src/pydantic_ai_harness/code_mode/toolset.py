@@ -66,7 +66,21 @@ class RunState:
     types: SessionTypes
     media: Media = field(default_factory=Media)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    driver: Driver | None = None
+    """Of the snippet that ran last; it may still be ending when the snippet was cancelled."""
     has_warned: bool = False
+
+    async def settle(self) -> None:
+        """End what a cancelled snippet may have left."""
+        if self.driver is not None:
+            self.driver.cancel()
+            await self.driver.finished()
+            self.driver = None
+
+    async def reset(self) -> None:
+        """Drop the session's variables."""
+        self.types.reset()
+        await asyncio.wrap_future(self.session.close())
 
 
 @dataclass(kw_only=True)
@@ -99,7 +113,8 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
     async def __aexit__(self, *args: object) -> bool | None:
         """Give the session's worker back."""
         if self.run is not None:
-            await asyncio.wrap_future(self.run.session.close())
+            await self.run.settle()
+            await self.run.reset()
         return await super().__aexit__(*args)
 
     async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
@@ -131,8 +146,9 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
         if self.run is None:
             raise UserError('`run_code` was called outside an agent run: `CodeModeToolset.for_run` was not called.')
         async with self.run.lock:
+            await self.run.settle()
             if tool_args.get('restart'):
-                await self._reset(self.run)
+                await self.run.reset()
             return await self._run_code(self.run, tool_args['code'], ctx, tool)
 
     def _run_code_tool(self, catalog: Catalog, inside: dict[str, ToolsetTool[AgentDepsT]]) -> RunCodeTool[AgentDepsT]:
@@ -176,6 +192,9 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
         named = name_last_value(code)
         try:
             ended = await self._drive(run, named.code, tool.catalog, ledger, dispatcher)
+        except BaseException:
+            run.types.reset()
+            raise
         finally:
             ledger.close()
         if isinstance(ended, Failed):
@@ -193,8 +212,12 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
             sleep_allowance=SleepAllowance(self.settings.limits.max_duration_secs),
             one_at_a_time=dispatcher.manager.get_parallel_execution_mode() == 'sequential',
         )
-        snippet = Snippet(code=code, functions=catalog.kinds, admit=ledger.admit, mounts=self.settings.mounts)
-        return await driver.run(snippet)
+        run.driver = driver
+        ended = await driver.run(
+            Snippet(code=code, functions=catalog.kinds, admit=ledger.admit, mounts=self.settings.mounts)
+        )
+        run.driver = None
+        return ended
 
     def _nested_manager(self, ctx: RunContext[AgentDepsT], tool: RunCodeTool[AgentDepsT]) -> ToolManager[AgentDepsT]:
         return ToolManager(
@@ -240,10 +263,6 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
             kind, path = map(str, found)
             what = 'a call that was not awaited' if kind == 'coroutine' else f'a {kind}'
             raise CannotCrossError(what, path)
-
-    async def _reset(self, run: RunState) -> None:
-        await asyncio.wrap_future(run.session.close())
-        run.types.reset()
 
 
 def _asked_by_tools(root: AbstractCapability[AgentDepsT] | None) -> AbstractCapability[AgentDepsT] | None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
 _SEQUENCES = frozenset({'list', 'tuple', 'set', 'frozenset', 'Sequence'})
 _SCALARS = frozenset({'str', 'int', 'float', 'bool', 'bytes', 'None', 'complex'})
+# The checker writes text as Rust does: a backslash with what it escapes, among them code points.
+_CODE_POINT = re.compile(r'\\(?:u\{([0-9a-f]+)\}|.)')
 # What a parameter takes beside its own kind; Pydantic turns one into the other.
 _ALSO_TAKES = {
     'float': frozenset({'int', 'bool'}),
@@ -40,9 +43,13 @@ def is_plain_data(text: str, typed_dicts: Collection[str]) -> bool:
 
 def _parse(text: str) -> ast.expr | None:
     try:
-        return ast.parse(text, mode='eval').body
+        return ast.parse(_CODE_POINT.sub(_python_escape, text), mode='eval').body
     except SyntaxError:
         return None
+
+
+def _python_escape(match: re.Match[str]) -> str:
+    return rf'\U{match[1]:0>8}' if match[1] else match[0]
 
 
 def _parts(node: ast.expr) -> list[ast.expr]:

@@ -52,6 +52,10 @@ class PoolClosedError(HarnessError, RuntimeError):
     """The pool was closed; build another one."""
 
 
+class ForkedError(HarnessError, RuntimeError):
+    """This process was forked from one that had used the sandbox, whose threads it does not have."""
+
+
 class WorkerPool:
     """Lends workers to sessions for as long as they compute.
 
@@ -160,6 +164,7 @@ class WorkerPool:
         with self._monty_lock:
             self._check_open()
             if self._monty is None:
+                _SANDBOX_USE.record()
                 monty = pydantic_monty.Monty(min_processes=1, max_processes=_MONTY_PROCESS_CAP)
                 self._monty = monty.__enter__()
             return self._monty
@@ -207,6 +212,24 @@ class WorkerPool:
             return None
 
 
+class _SandboxUse:
+    """Which process used Monty first: its runtime (1.4.0) hangs for ever in a child that is forked after that."""
+
+    def __init__(self) -> None:
+        self._process: int | None = None
+
+    def record(self) -> None:
+        if self._process not in (None, os.getpid()):
+            raise ForkedError(
+                'The sandbox was used before this process was forked, and cannot be used here. '
+                "Fork before the first run, or start processes with multiprocessing's 'spawn' or 'forkserver'."
+            )
+        self._process = os.getpid()
+
+
+_SANDBOX_USE = _SandboxUse()
+
+
 class _SharedPool:
     """The one pool of a process."""
 
@@ -227,7 +250,7 @@ class _SharedPool:
             time.sleep(_EXIT_GRACE_SECS)
 
     def forget(self) -> None:
-        """A forked child must not use its parent's workers, and has none of its threads."""
+        """A forked child has none of its parent's threads, and must leave its workers alone."""
         self._lock = threading.Lock()
         self._pool: WorkerPool | None = None
 
