@@ -59,8 +59,9 @@ def children() -> set[int]:
 
 
 def left_tasks() -> set[str]:
-    """Tasks beside this one, without the `wrap_run` tasks that Pydantic AI 2.68 itself leaves behind now and then
-    when a run is cancelled, with any tool.
+    """Tasks beside this one.
+
+    Without the `wrap_run` tasks that Pydantic AI 2.68 itself now and then leaves behind a cancelled run, with any tool.
     """
     names = {str(task.get_coro()) for task in asyncio.all_tasks() - {asyncio.current_task()}}
     return {name for name in names if 'ScopedTask.__init__.<locals>.run' not in name}

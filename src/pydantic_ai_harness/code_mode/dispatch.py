@@ -95,8 +95,16 @@ class Dispatcher(Generic[AgentDepsT]):
             await self._announce_end(call)
 
     async def _settle(self, call: NestedCall) -> Answer:
+        are_arguments_valid = False
+
+        async def validated(are_valid: bool) -> None:  # noqa: FBT001  the framework calls it so
+            nonlocal are_arguments_valid
+            are_arguments_valid = are_valid
+
         try:
-            outcome: Any = await self.manager.handle_call(call.call_part(), wrap_validation_errors=False)
+            outcome: Any = await self.manager.handle_call(
+                call.call_part(), wrap_validation_errors=False, on_validate=validated
+            )
             if isinstance(outcome, ToolDenied):
                 return _deny(call, outcome.message)
             returned = self._unwrap(call, outcome)
@@ -106,7 +114,9 @@ class Dispatcher(Generic[AgentDepsT]):
         except (AgentRunError, UserError, asyncio.CancelledError):
             raise
         except Exception as error:  # noqa: BLE001  whatever a tool raises, the code may catch
-            return _raise(call, _crossing(call, error))
+            crossing = _crossing(call, error)
+            call.end('raised' if are_arguments_valid else 'refused', error=f'{type(crossing).__name__}: {crossing}')
+            return Raised(crossing)
         return Returned(returned)
 
     def _unwrap(self, call: NestedCall, outcome: object) -> object:
@@ -160,11 +170,6 @@ def has_tool_hooks(capability: AbstractCapability[Any]) -> bool:
 def _deny(call: NestedCall, message: str) -> Raised:
     call.end('denied', error=message)
     return Raised(PermissionError(message))
-
-
-def _raise(call: NestedCall, error: Exception) -> Raised:
-    call.end('raised', error=f'{type(error).__name__}: {error}')
-    return Raised(error)
 
 
 def _crossing(call: NestedCall, error: Exception) -> Exception:

@@ -28,7 +28,7 @@ class NestedToolResultEvent(CustomEvent, name='code_mode_nested_result'):
 
     nested_tool_call_id: str
     nested_tool_name: str
-    outcome: Literal['returned', 'raised', 'denied', 'unfinished']
+    outcome: Literal['returned', 'raised', 'refused', 'denied', 'unfinished']
     seconds: float
     """How long it took."""
     error: str | None = None

@@ -136,17 +136,22 @@ def _printed_part(printed: str) -> str:
 def calls_part(ledger: Ledger) -> str:
     """Each call that started and how it ended, cut to a size; the total is exact."""
     started = ledger.started
-    if not started:
-        return 'No tool was called.' if not ledger.refused else 'No tool call was allowed.'
     lines = _lines_that_fit(_call_line(call) for call in started)
-    omitted = len(started) - len(lines)
-    plural = '' if len(started) == 1 else 's'
-    heading = f'{len(started)} tool call{plural} started, and may have had effects:'
-    if omitted:
+    if omitted := len(started) - len(lines):
         lines.append(f'- ... and {omitted} more that are not listed')
+    if never_awaited := len(ledger.calls) - len(started):
+        lines.append(f'- {never_awaited} not awaited, so not started')
     if ledger.refused:
         lines.append(f'- {ledger.refused} refused, past the budget of {ledger.max_calls} for one `run_code` call')
-    return '\n'.join([heading, *lines])
+    if any(call.outcome in _REACHED_THE_TOOL for call in started):
+        lines.append('What these calls changed stays changed.')
+    if not lines:
+        return 'No tool was called.'
+    return '\n'.join([f'{len(started)} tool call{"" if len(started) == 1 else "s"} started:', *lines])
+
+
+_REACHED_THE_TOOL = frozenset({'returned', 'raised', 'unfinished'})
+_ENDINGS = {'denied': 'was denied:', 'refused': 'was refused before the tool ran:', 'raised': 'raised'}
 
 
 def _lines_that_fit(lines: Iterable[str]) -> list[str]:
@@ -166,11 +171,9 @@ def _call_line(call: NestedCall) -> str:
     text = f'- {call.function.name}({_cut(arguments, 2 * _MAX_PREVIEW)})'
     if call.outcome == 'returned':
         return f'{text} returned {preview(call.result)}'
-    if call.outcome in ('raised', 'denied'):
-        return (
-            f'{text} {"raised" if call.outcome == "raised" else "was denied:"} {_cut(call.error or "", _MAX_PREVIEW)}'
-        )
-    return f'{text} did not finish'
+    if call.outcome == 'unfinished':
+        return f'{text} did not finish'
+    return f'{text} {_ENDINGS.get(call.outcome, call.outcome)} {_cut(call.error or "", _MAX_PREVIEW)}'
 
 
 def preview(value: object) -> str:

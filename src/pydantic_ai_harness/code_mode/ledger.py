@@ -13,8 +13,11 @@ from pydantic_ai_harness.sandbox import Call, from_sandbox
 
 from .catalog import Function
 
-Outcome: TypeAlias = Literal['created', 'running', 'returned', 'raised', 'denied', 'unfinished']
-"""`created`: made by the code and not yet started, as a coroutine that nothing has waited for."""
+Outcome: TypeAlias = Literal['created', 'running', 'returned', 'raised', 'refused', 'denied', 'unfinished']
+"""`created`: made by the code and not yet started, as a coroutine that nothing has waited for.
+
+`refused`: the arguments were not valid, so the tool did not run. `denied`: nobody approved the call.
+"""
 
 
 @dataclass(kw_only=True)
@@ -62,6 +65,7 @@ class NestedCall:
         outcomes: dict[Outcome, Literal['success', 'failed', 'denied', 'interrupted']] = {
             'returned': 'success',
             'raised': 'failed',
+            'refused': 'failed',
             'denied': 'denied',
         }
         return ToolReturnPart(

@@ -419,8 +419,11 @@ def _implied_type(schema: JsonSchema) -> str | None:
 
 
 def _description(schema: object) -> str:
-    text = schema.get('description') if _is_schema(schema) else None
-    return as_comment(text) if isinstance(text, str) else ''
+    if not _is_schema(schema):
+        return ''
+    text, form = schema.get('description'), schema.get('format')
+    parts = [text if isinstance(text, str) else '', f'(format: {form})' if isinstance(form, str) else '']
+    return as_comment(' '.join(parts))
 
 
 def _title(schema: JsonSchema) -> str:

@@ -175,7 +175,8 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
         self.run.has_warned = True
         warnings.warn(
             f'Tools without a return type are shown as `-> Any`, so the model has to guess what they return: '
-            f'{", ".join(names)}. Annotate what they return.',
+            f'{", ".join(names)}. Annotate your functions; give tools of a server a `return_schema` with '
+            '`toolset.prepared(...)`, or filter this category.',
             MissingReturnSchemaWarning,
             stacklevel=2,
         )
