@@ -20,7 +20,8 @@ from pydantic_ai_harness.sandbox.limits import MAX_PRINTED_BYTES, ResourceLimits
 
 from .catalog import Catalog
 from .prompt import Grants
-from .toolset import CodeModeToolset, RunState
+from .snippet import RunState
+from .toolset import CodeModeToolset
 from .typecheck import SessionTypes
 
 _MAX_CATALOGS = 8

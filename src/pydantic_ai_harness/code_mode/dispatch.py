@@ -11,7 +11,7 @@ from typing import Any, Generic
 import pydantic_core
 from pydantic import ValidationError
 from pydantic_ai import RunContext
-from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.capabilities import AbstractCapability, CombinedCapability
 from pydantic_ai.exceptions import (
     AgentRunError,
     ApprovalRequired,
@@ -162,8 +162,20 @@ _TOOL_HOOKS = (
 )
 
 
-def has_tool_hooks(capability: AbstractCapability[Any]) -> bool:
-    """Whether a nested call has to ask this capability anything."""
+def asked_by_tools(root: AbstractCapability[AgentDepsT] | None) -> AbstractCapability[AgentDepsT] | None:
+    """The capabilities that a nested call has to ask; the framework copies its context for each one, at each hook."""
+    if not isinstance(root, CombinedCapability):
+        return root
+    asked = [one for one in root.capabilities if _has_tool_hooks(one)]
+    if len(asked) == len(root.capabilities):
+        return root
+    try:
+        return CombinedCapability(asked)
+    except UserError:  # one of them requires another that is left out
+        return root
+
+
+def _has_tool_hooks(capability: AbstractCapability[Any]) -> bool:
     return any(getattr(type(capability), hook) is not getattr(AbstractCapability, hook) for hook in _TOOL_HOOKS)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
-from pydantic_ai.messages import ToolReturn, UserContent, tool_return_ta
+from pydantic_ai.messages import tool_return_ta
 
 from pydantic_ai_harness.narrowing import is_list, is_mapping
 
@@ -15,23 +15,53 @@ _MAX_SHAPE_DEPTH = 3
 _MAX_SHAPE_KEYS = 20
 
 
-def returned_value(value: object, printed: str, media: Media) -> object:
-    """Value and printed text as the model gets them.
+@dataclass(frozen=True)
+class Result:
+    """The value of a snippet and what it printed."""
 
-    Nothing printed: the value as it is, `{}` for `None`. Printed: `{'output': text}`, with `'result'` when there is a
-    value. Media: the content itself, after the printed text.
-    """
-    content = _as_content(value, media)
-    if content is not None:
-        return [printed, *content] if printed else content if len(content) > 1 else content[0]
-    if not printed:
-        return {} if value is None else value
-    return {'output': printed} if value is None else {'output': printed, 'result': value}
+    value: object
+    printed: str
+    media: Media
+    max_bytes: int | None
+    """Of the value's JSON, and of the printed text. `None` is no limit."""
+    name: str | None
+    """The variable that holds the value."""
 
+    def for_model(self) -> object:
+        """What the model gets.
 
-def with_metadata(value: object, metadata: dict[str, Any], extra_content: list[UserContent]) -> ToolReturn[Any]:
-    """The tool return with what is for the application, and what nested tools addressed to the model."""
-    return ToolReturn(return_value=value, metadata=metadata, content=extra_content or None)
+        Nothing printed: the value as it is, `{}` for `None`. Printed: `{'output': text}`, with `'result'` when there is
+        a value. Media: the content itself, after the printed text.
+        """
+        printed = self._printed_that_fits()
+        content = self._content()
+        if content is not None:
+            return [printed, *content] if printed else content if len(content) > 1 else content[0]
+        value = self._value_that_fits(self.value)
+        if not printed:
+            return {} if value is None else value
+        return {'output': printed} if value is None else {'output': printed, 'result': value}
+
+    def _content(self) -> list[object] | None:
+        """The value with its media restored when it is media, or a list that holds some; else `None`."""
+        items = self.value if is_list(self.value) else [self.value]
+        restored = [(item, self.media.restore(item)) for item in items]
+        if all(found is None for _, found in restored):
+            return None
+        return [self._value_that_fits(item) if found is None else found for item, found in restored]
+
+    def _value_that_fits(self, value: object) -> object:
+        size = 0 if self.max_bytes is None else json_size(value)
+        if self.max_bytes is None or size <= self.max_bytes:
+            return value
+        return too_large_value(value, size, self.max_bytes, self.name)
+
+    def _printed_that_fits(self) -> str:
+        text, limit = self.printed, self.max_bytes
+        if limit is None or len(text) <= limit:
+            return text
+        half = limit // 2
+        return f'{text[:half]}\n... ({len(text) - 2 * half} characters left out) ...\n{text[-half:]}'
 
 
 def json_size(value: object) -> int:
@@ -65,16 +95,3 @@ def shape(value: object, depth: int = 0) -> object:
     if isinstance(value, (str, bytes)):
         return f'{type(value).__name__} of {len(value)}' if len(value) > _MAX_SHAPE_KEYS else type(value).__name__
     return type(value).__name__
-
-
-def _as_content(value: object, media: Media) -> list[object] | None:
-    """The value with its media restored when it is media, or a list that holds some; else `None`."""
-    single = media.restore(value)
-    if single is not None:
-        return [single]
-    if not is_list(value) or not media.by_identifier:
-        return None
-    restored = [(item, media.restore(item)) for item in value]
-    if all(found is None for _, found in restored):
-        return None
-    return [item if found is None else found for item, found in restored]

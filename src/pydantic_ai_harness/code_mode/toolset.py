@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NotRequired, Self
 
 from pydantic import TypeAdapter
 from pydantic_ai import RunContext
-from pydantic_ai.capabilities import AbstractCapability, CombinedCapability
-from pydantic_ai.exceptions import ModelRetry, UserError
-from pydantic_ai.messages import ToolReturn
+from pydantic_ai.exceptions import UserError
 from pydantic_ai.tool_manager import ToolManager
 from pydantic_ai.tools import AgentDepsT, ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
@@ -19,19 +16,13 @@ from pydantic_core import SchemaValidator
 from typing_extensions import TypedDict
 
 from pydantic_ai_harness.errors import ToolNameConflictError
-from pydantic_ai_harness.narrowing import is_collection
-from pydantic_ai_harness.sandbox import CannotCrossError, Failed, Finished, Session, Snippet, from_sandbox
 
 from .catalog import RUN_CODE, Catalog
-from .dispatch import Dispatcher, Media, has_tool_hooks
-from .driver import Driver, SleepAllowance
-from .failures import FailedSnippet, failure_text, not_run_text, unreturnable_text
-from .last_value import NamedCode, find_opaque, looks_opaque, name_last_value
+from .dispatch import Dispatcher, asked_by_tools
 from .ledger import Ledger
 from .placement import Place, place
 from .prompt import CODE_DESCRIPTION, RESTART_DESCRIPTION, run_code_description
-from .result import json_size, returned_value, too_large_value, with_metadata
-from .typecheck import SessionTypes
+from .snippet import RunState, SnippetRun
 
 if TYPE_CHECKING:
     from .capability import CodeMode
@@ -56,31 +47,6 @@ _PARAMETERS_SCHEMA: dict[str, Any] = {
     'required': ['code'],
     'additionalProperties': False,
 }
-
-
-@dataclass
-class RunState:
-    """What one agent run keeps from `run_code` call to `run_code` call."""
-
-    session: Session
-    types: SessionTypes
-    media: Media = field(default_factory=Media)
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    driver: Driver | None = None
-    """Of the snippet that ran last; it may still be ending when the snippet was cancelled."""
-    has_warned: bool = False
-
-    async def settle(self) -> None:
-        """End what a cancelled snippet may have left."""
-        if self.driver is not None:
-            self.driver.cancel()
-            await self.driver.finished()
-            self.driver = None
-
-    async def reset(self) -> None:
-        """Drop the session's variables."""
-        self.types.reset()
-        await asyncio.wrap_future(self.session.close())
 
 
 @dataclass(kw_only=True)
@@ -149,7 +115,7 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
             await self.run.settle()
             if tool_args.get('restart'):
                 await self.run.reset()
-            return await self._run_code(self.run, tool_args['code'], ctx, tool)
+            return await self._snippet_run(self.run, ctx, tool).run_code(tool_args['code'])
 
     def _run_code_tool(self, catalog: Catalog, inside: dict[str, ToolsetTool[AgentDepsT]]) -> RunCodeTool[AgentDepsT]:
         return RunCodeTool(
@@ -181,99 +147,10 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
             stacklevel=2,
         )
 
-    # -- one snippet ---------------------------------------------------------------------------------------------
-
-    async def _run_code(
-        self, run: RunState, code: str, ctx: RunContext[AgentDepsT], tool: RunCodeTool[AgentDepsT]
-    ) -> ToolReturn[Any]:
-        if problems := await run.types.problems(code, tool.catalog):
-            raise ModelRetry(not_run_text(problems))
+    def _snippet_run(
+        self, run: RunState, ctx: RunContext[AgentDepsT], tool: RunCodeTool[AgentDepsT]
+    ) -> SnippetRun[AgentDepsT]:
+        capability = asked_by_tools(ctx.root_capability)
+        manager = ToolManager(toolset=self.wrapped, root_capability=capability, ctx=ctx, tools=tool.inside)
         ledger = Ledger(ctx.tool_call_id or RUN_CODE, tool.catalog.functions, self.settings.max_tool_calls)
-        dispatcher = Dispatcher(self._nested_manager(ctx, tool), ctx, run.media)
-        named = name_last_value(code)
-        try:
-            ended = await self._drive(run, named.code, tool.catalog, ledger, dispatcher)
-        except BaseException:
-            run.types.reset()
-            raise
-        finally:
-            ledger.close()
-        if isinstance(ended, Failed):
-            raise ModelRetry(self._failed(run, code, ended, ledger))
-        run.types.ran(code)
-        value = await self._value(run, ended, named, ledger)
-        return with_metadata(value, ledger.metadata(), dispatcher.extra_content)
-
-    async def _drive(
-        self, run: RunState, code: str, catalog: Catalog, ledger: Ledger, dispatcher: Dispatcher[AgentDepsT]
-    ) -> Finished | Failed:
-        driver = Driver(
-            session=run.session,
-            perform=lambda call: dispatcher.call(ledger.calls[call.id]),
-            sleep_allowance=SleepAllowance(self.settings.limits.max_duration_secs),
-            one_at_a_time=dispatcher.manager.get_parallel_execution_mode() == 'sequential',
-        )
-        run.driver = driver
-        ended = await driver.run(
-            Snippet(code=code, functions=catalog.kinds, admit=ledger.admit, mounts=self.settings.mounts)
-        )
-        run.driver = None
-        return ended
-
-    def _nested_manager(self, ctx: RunContext[AgentDepsT], tool: RunCodeTool[AgentDepsT]) -> ToolManager[AgentDepsT]:
-        return ToolManager(
-            toolset=self.wrapped, root_capability=_asked_by_tools(ctx.root_capability), ctx=ctx, tools=tool.inside
-        )
-
-    def _failed(self, run: RunState, code: str, failed: Failed, ledger: Ledger) -> str:
-        if failed.session_lost:
-            run.types.reset()
-        else:
-            run.types.failed(code)
-        return failure_text(
-            FailedSnippet(
-                code=code,
-                failed=failed,
-                printed=run.session.printed,
-                ledger=ledger,
-                limits=self.settings.limit_names,
-            )
-        )
-
-    async def _value(self, run: RunState, finished: Finished, named: NamedCode, ledger: Ledger) -> object:
-        printed = run.session.printed
-        try:
-            if looks_opaque(finished.value):
-                await self._refuse_opaque(run, named)
-            value = from_sandbox(finished.value)
-        except CannotCrossError as error:
-            what = f'{error.what}{f" at `{error.path}` of the result" if error.path else ""}'
-            advice = 'Return data instead: text, numbers, lists and dicts of them.'
-            raise ModelRetry(unreturnable_text(what, advice, printed, ledger)) from error
-        limit = self.settings.max_result_bytes
-        if limit is not None and (size := json_size(value)) > limit:
-            value = too_large_value(value, size, limit, named.name)
-        return returned_value(value, printed, run.media)
-
-    async def _refuse_opaque(self, run: RunState, named: NamedCode) -> None:
-        if named.name is None:
-            raise CannotCrossError('a function or a cycle', '')
-        step = await asyncio.wrap_future(run.session.feed(Snippet(code=find_opaque(named.name))))
-        found = step.value if isinstance(step, Finished) else None
-        if is_collection(found):
-            kind, path = map(str, found)
-            what = 'a call that was not awaited' if kind == 'coroutine' else f'a {kind}'
-            raise CannotCrossError(what, path)
-
-
-def _asked_by_tools(root: AbstractCapability[AgentDepsT] | None) -> AbstractCapability[AgentDepsT] | None:
-    """The capabilities that a nested call has to ask; the framework copies its context for each one, at each hook."""
-    if not isinstance(root, CombinedCapability):
-        return root
-    asked = [one for one in root.capabilities if has_tool_hooks(one)]
-    if len(asked) == len(root.capabilities):
-        return root
-    try:
-        return CombinedCapability(asked)
-    except UserError:  # one of them requires another that is left out
-        return root
+        return SnippetRun(self.settings, run, tool.catalog, ledger, Dispatcher(manager, ctx, run.media))
