@@ -153,7 +153,8 @@ class Catalog:
     def stubs(self) -> str:
         """Types and declarations as snippets are checked against them."""
         declarations = [function.stub for function in self.functions.values()]
-        return '\n'.join([_STUB_HEAD, *self.definitions.checked.values(), *declarations, ''])
+        names = f'__all__ = {[*self.functions, *self.definitions.checked]!r}'  # names with an underscore in front too
+        return '\n'.join([_STUB_HEAD, names, *self.definitions.checked.values(), *declarations, ''])
 
     @property
     def without_return_schema(self) -> list[str]:

@@ -6,7 +6,7 @@ import ast
 import difflib
 import re
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias, TypeGuard
 
@@ -124,10 +124,13 @@ _VALUE_OF_KEY = re.compile(
 _NO_MEMBER = re.compile(r'Module `(\S+)` has no member `(\w+)`')
 _UNAWAITED = re.compile(r'`(?:CoroutineType|_Future)\[')
 _NOT_AWAITABLE = re.compile(r'`(.+)` is not awaitable')
+# The checker sees the code indented, lines inside strings too.
+_INDENTED_LINE = '\\n    '
 _INPUT_NAME = re.compile(rf'\b(\w+){INPUT_SUFFIX}\b')
 
-_INSTEAD_OF_MODULES = {
+INSTEAD_OF_MODULES = {
     'aiohttp': 'a function that fetches, if there is one: code has no network',
+    'collections.abc': '`typing`',
     'contextlib': 'try/finally',
     'enum': 'plain constants',
     'heapq': '`sorted(...)[:n]`',
@@ -142,7 +145,7 @@ _INSTEAD_OF_MODULES = {
     'urllib': 'a function that fetches, if there is one: code has no network',
     'uuid': '`hashlib` over something unique',
 }
-_INSTEAD_OF_BUILTINS = {
+INSTEAD_OF_BUILTINS = {
     'ascii': '`repr`',
     'bytearray': '`bytes`',
     'callable': "`hasattr(x, '__call__')`",
@@ -170,10 +173,15 @@ class SnippetCheck:
 
     def problems(self, findings: Iterable[Finding]) -> list[str]:
         """What is certainly wrong, one text each with its line; empty when the snippet may run."""
-        texts = dict.fromkeys([*self._missing_modules(), *self._unawaited_gathers()])
+        texts = dict.fromkeys([*self._missing_modules(), *self._unawaited_gathers(), *self._shapes_as_values()])
+        last = self.code.rstrip().count('\n') + 1
+        findings = [replace(one, message=one.message.replace(_INDENTED_LINE, '\\n')) for one in findings]
         for finding in findings:
-            if finding.line > 0 and (text := self._judge(finding)) is not None:
-                texts[finding.line, _INPUT_NAME.sub(r'\1', text)] = None
+            if 0 < finding.line <= last and (text := self._judge(finding)) is not None:
+                texts[finding.line, _INPUT_NAME.sub(self._shown_name, text)] = None
+        syntax = [finding.line for finding in findings if finding.rule == 'invalid-syntax']
+        if syntax and min(syntax) > last:
+            texts[self._syntax_problem(last)] = None
         return [f'line {line}: {text}{at_line(line, self.code)}' for line, text in sorted(texts)]
 
     def _judge(self, finding: Finding) -> str | None:
@@ -182,11 +190,32 @@ class SnippetCheck:
         judge = _JUDGES.get(finding.rule)
         return judge(self, finding) if judge is not None else None
 
+    def _syntax_problem(self, last: int) -> tuple[int, str]:
+        """What is wrong when the checker stumbles only behind the code."""
+        first = self.code.count('\n', 0, len(self.code) - len(self.code.lstrip())) + 1
+        if self.code.split('\n')[first - 1][:1].isspace():
+            return first, 'unexpected indentation: the first line has to start without spaces'
+        return last, 'the code ends too early: a block or a bracket is not complete'
+
+    def _shown_name(self, match: re.Match[str]) -> str:
+        return match[1] if match[0] in self._typed_dicts else match[0]
+
     # -- one rule each -------------------------------------------------------------------------------------------
 
     def judge_always(self, finding: Finding) -> str | None:
         """The code cannot work."""
         return finding.message
+
+    def judge_unknown_argument(self, finding: Finding) -> str | None:
+        """A keyword that a function does not have; `update` of a result takes any."""
+        place = self._place(finding)
+        updates = [
+            node
+            for node in self._nodes
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _DICT_UPDATES
+        ]
+        stored = {(keyword.lineno, keyword.col_offset) for node in updates for keyword in node.keywords}
+        return None if place in stored else finding.message
 
     def judge_syntax(self, finding: Finding) -> str | None:
         """What cannot be parsed; the sandbox itself allows `return` at the top."""
@@ -201,9 +230,7 @@ class SnippetCheck:
         match = _NOT_DEFINED.search(finding.message)
         if match is None or match[1] in BUILTINS or match[1] in self._bound or match[1] in self.known:
             return None
-        if self._place(finding) in self._annotations:
-            return None
-        return undefined_text(match[1], self.catalog)
+        return None if self._is_annotation(self._place(finding)) else undefined_text(match[1], self.catalog)
 
     def judge_member(self, finding: Finding) -> str | None:
         """A name that a module does not have."""
@@ -246,7 +273,10 @@ class SnippetCheck:
         match = _NO_ATTRIBUTE.search(finding.message)
         if match is None or not is_plain_data(match[1], self._typed_dicts):
             return None
-        hint = f". Results are dicts: use `['{match[2]}']`" if match[1] in self._typed_dicts else ''
+        is_result = match[1] in self._typed_dicts
+        if is_result and hasattr(dict, match[2]):
+            return None
+        hint = f". Results are dicts: use `['{match[2]}']`" if is_result else ''
         return f'{finding.message}{hint}'
 
     def judge_await(self, finding: Finding) -> str | None:
@@ -273,11 +303,16 @@ class SnippetCheck:
         return list(ast.walk(self._tree)) if self._tree is not None else []
 
     @cached_property
-    def _annotations(self) -> frozenset[tuple[int, int]]:
-        """Where names stand in annotations, which the sandbox does not evaluate."""
-        roots = [annotation for node in self._nodes for annotation in _annotations_of(node)]
-        names = [node for root in roots for node in ast.walk(root) if isinstance(node, ast.Name)]
-        return frozenset((node.lineno, node.col_offset) for node in names)
+    def _annotations(self) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+        """Where annotations begin and end, which the sandbox does not evaluate."""
+        return [
+            ((one.lineno, one.col_offset), (one.end_lineno or 0, one.end_col_offset or 0))
+            for node in self._nodes
+            for one in _annotations_of(node)
+        ]
+
+    def _is_annotation(self, place: tuple[int, int]) -> bool:
+        return any(start <= place < end for start, end in self._annotations)
 
     @cached_property
     def _read_keys(self) -> frozenset[tuple[int, int]]:
@@ -344,29 +379,42 @@ class SnippetCheck:
             for node in self._nodes
             if isinstance(node, (ast.Import, ast.ImportFrom)) and node.lineno not in self._guarded_lines
             for module in _imported(node)
-            if module.split('.')[0] not in _IMPORTABLE
+            if module not in _IMPORTABLE
+        ]
+
+    def _shapes_as_values(self) -> list[tuple[int, str]]:
+        """Names of TypedDicts, which exist for reading only."""
+        taken = {*self._bound, *bound_names(self.before), *self.known}
+        taken |= {node.arg for node in self._nodes if isinstance(node, ast.arg)}
+        names = self.catalog.definitions.shown.keys() - taken
+        return [
+            (node.lineno, undefined_text(node.id, self.catalog))
+            for node in self._nodes
+            if isinstance(node, ast.Name)
+            and node.id in names
+            and not self._is_annotation((node.lineno, node.col_offset))
         ]
 
     def _unawaited_gathers(self) -> list[tuple[int, str]]:
-        """Loops over a name that holds a `gather` which was never awaited."""
+        """Loops over a `gather` which was never awaited, and names that are unpacked from one."""
         names = {name for node in self._nodes for name in _holds_gather(node)}
         awaited = {node.value.id for node in self._nodes if isinstance(node, ast.Await) and _is_name(node.value)}
-        loops = [node.iter for node in self._nodes if isinstance(node, (ast.For, ast.comprehension))]
         return [
-            (one.lineno, f'`{one.id}` is a `gather` that was not awaited: put `await` before `asyncio.gather`')
-            for one in loops
-            if _is_name(one) and one.id in names - awaited
+            (one.lineno, f'{_gather_text(one)} was not awaited: put `await` before `asyncio.gather`')
+            for node in self._nodes
+            for one in _taken_apart(node)
+            if _is_gather(one) or (_is_name(one) and one.id in names - awaited)
         ]
 
 
-_IMPORTABLE = frozenset({*MODULES, *HOST_MODULES, '__future__'})
+_IMPORTABLE = frozenset({*MODULES, *HOST_MODULES, '__future__', 'os.path', 'posixpath'})
 _USES_OF_A_VALUE = frozenset(
     {'not-subscriptable', 'not-iterable', 'unresolved-attribute', 'unsupported-operator', 'invalid-assignment'}
 )
 _Judge: TypeAlias = Callable[[SnippetCheck, Finding], 'str | None']
 _JUDGES: dict[str, _Judge] = {
     'invalid-syntax': SnippetCheck.judge_syntax,
-    'unknown-argument': SnippetCheck.judge_always,
+    'unknown-argument': SnippetCheck.judge_unknown_argument,
     'missing-argument': SnippetCheck.judge_always,
     'too-many-positional-arguments': SnippetCheck.judge_always,
     'unused-awaitable': SnippetCheck.judge_unawaited,
@@ -382,15 +430,17 @@ _JUDGES: dict[str, _Judge] = {
 
 def undefined_text(name: str, catalog: Catalog) -> str:
     """What to say of a name that nothing defines."""
-    if (instead := _INSTEAD_OF_BUILTINS.get(name)) is not None:
+    if (instead := INSTEAD_OF_BUILTINS.get(name)) is not None:
         return f'the sandbox has no `{name}`; use {instead}'
+    if name in catalog.definitions.shown:
+        return f'`{name}` is only the shape of a dict: write a dict, `{{...}}`'
     near = difflib.get_close_matches(name, catalog.functions, n=3)
     return f'`{name}` is not defined' + (f'. Did you mean {" or ".join(f"`{one}`" for one in near)}?' if near else '')
 
 
 def missing_module_text(module: str) -> str:
     """What to say of a module that the sandbox lacks."""
-    instead = _INSTEAD_OF_MODULES.get(module.split('.', maxsplit=1)[0])
+    instead = INSTEAD_OF_MODULES.get(module) or INSTEAD_OF_MODULES.get(module.split('.', maxsplit=1)[0])
     use = f'Use {instead}. ' if instead else ''
     return f'there is no module `{module}` in the sandbox. {use}It has: {", ".join(MODULES)}'
 
@@ -451,12 +501,26 @@ def _annotations_of(node: ast.AST) -> list[ast.expr]:
 
 
 def _holds_gather(node: ast.AST) -> list[str]:
-    if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)):
-        return []
-    called = node.value.func
-    if not (isinstance(called, ast.Attribute) and called.attr == 'gather'):
-        return []
-    return [target.id for target in node.targets if _is_name(target)]
+    if isinstance(node, ast.Assign) and _is_gather(node.value):
+        return [target.id for target in node.targets if _is_name(target)]
+    return []
+
+
+def _is_gather(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func) in ('asyncio.gather', 'aio.gather')
+
+
+def _gather_text(node: ast.expr) -> str:
+    return f'`{node.id}` is a `gather` that' if _is_name(node) else 'the `gather`'
+
+
+def _taken_apart(node: ast.AST) -> list[ast.expr]:
+    """What is looped over, or unpacked into several names."""
+    if isinstance(node, (ast.For, ast.comprehension)):
+        return [node.iter]
+    if isinstance(node, ast.Assign) and any(isinstance(one, (ast.Tuple, ast.List)) for one in node.targets):
+        return [node.value]
+    return []
 
 
 def _is_name(node: ast.expr) -> TypeGuard[ast.Name]:

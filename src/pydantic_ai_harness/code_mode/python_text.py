@@ -12,7 +12,9 @@ _NOT_IN_NAMES = re.compile(r'[^A-Za-z0-9_]+')
 # Control characters, line separators, text direction marks, and halves of surrogate pairs.
 _CONTROLS = re.compile(r'[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]')
 _SPACE = re.compile(r'\s+')
+_CLOSING_QUOTE = re.compile(r'"(?=""|\Z)')
 _PIECE = re.compile(rb'#[^\n]*|([A-Za-z]*)("""|\'\'\'|"|\')|\w+|.', re.DOTALL)
+_ONE_LINE_STRING = re.compile(rb'[A-Za-z]*(["\']).*\1')
 _RESERVED = frozenset({*keyword.kwlist, '__debug__'})
 
 
@@ -46,9 +48,7 @@ def as_comment(text: str) -> str:
 
 def as_docstring(text: str, indent: str) -> str:
     """A docstring literal, indented, that holds `text` whatever is in it."""
-    safe = _without_controls(text).strip().replace('\\', '\\\\').replace('"""', '\\"\\"\\"')
-    if safe.endswith('"'):
-        safe = f'{safe[:-1]}\\"'
+    safe = _CLOSING_QUOTE.sub(r'\\"', _without_controls(text).strip().replace('\\', '\\\\'))
     lines = [line.rstrip() for line in safe.splitlines()] or ['']
     if len(lines) == 1:
         return f'{indent}"""{lines[0]}"""'
@@ -64,13 +64,13 @@ def parse(code: str) -> ast.Module | None:
     """The syntax tree; `None` where this Python cannot parse the code, which the sandbox may well do.
 
     Strings in the fields of f-strings are allowed the quotes around them, as Python 3.12 does: where this Python
-    does not, they are numbers of the same length in the tree.
+    does not, they are names of the same length in the tree.
     """
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')  # '\d' is the model's business
-        for text in (code, _without_inner_strings(code)):
+        for rewritten in (str, _without_inner_strings):
             try:
-                return ast.parse(text)
+                return ast.parse(rewritten(code))
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 continue
     return None
@@ -94,7 +94,7 @@ def _skip(text: bytearray, at: int) -> int:
         return at
     is_format = prefix.lower() in (b'f', b'rf', b'fr')
     while at < len(text) and not text.startswith(quote, at):
-        if text.startswith((b'\\', b'{{'), at):
+        if text.startswith(b'{{', at) or (text.startswith(b'\\', at) and not text.startswith(b'\\{', at)):
             at += 2
         elif is_format and text.startswith(b'{', at):
             at = _skip_field(text, at + 1)
@@ -104,13 +104,13 @@ def _skip(text: bytearray, at: int) -> int:
 
 
 def _skip_field(text: bytearray, at: int) -> int:
-    """Where the field of an f-string ends; strings in it become digits."""
+    """Where the field of an f-string ends; strings in it become underscores."""
     depth = 1
     while at < len(text) and depth:
         end = _skip(text, at)
         piece = bytes(text[at:end])
-        if piece[-1:] in (b'"', b"'") and len(piece) > 1:
-            text[at:end] = b'0' * len(piece)
+        if _ONE_LINE_STRING.fullmatch(piece):
+            text[at:end] = b'_' * len(piece)
         depth += (piece in (b'(', b'[', b'{')) - (piece in (b')', b']', b'}'))
         at = end
     return at

@@ -68,6 +68,8 @@ class TypeText:
 _NOTHING: JsonSchema = {}
 ANY = TypeText.of('Any')
 NONE = TypeText.of('None')
+# `bytes` cross as they are, except inside models, which turn them into text.
+_BINARY = TypeText(('bytes', 'str'), ('bytes', 'str'))
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +208,9 @@ class SchemaTypes:
         for combination in ('anyOf', 'oneOf'):
             if _is_list(branches := schema.get(combination)) and any(_says_type(branch) for branch in branches):
                 return union([self.read(branch if _says_type(branch) else rest, hint) for branch in branches])
-        texts = [self.read(part, hint) for part in [rest, *_schemas(schema.get('allOf'))]] if 'allOf' in schema else []
-        return next((text for text in texts if text != ANY), self._read_by_type(schema, hint))
+        parts = [rest, *_schemas(schema.get('allOf'))] if 'allOf' in schema else []
+        texts = (self.read(part, hint) for part in parts)
+        return next((text for text in texts if text != ANY), None) or self._read_by_type(schema, hint)
 
     def _read_by_type(self, schema: JsonSchema, hint: str) -> TypeText:
         kind = schema.get('type') or _implied_type(schema)
@@ -217,6 +220,8 @@ class SchemaTypes:
             return self._read_array(schema, hint)
         if kind == 'object':
             return self._read_object(schema, hint)
+        if kind == 'string' and schema.get('format') == 'binary':
+            return _BINARY
         scalar = _SCALARS.get(str(kind))
         return TypeText.of(scalar) if scalar else ANY
 

@@ -16,6 +16,8 @@ import pydantic_monty
 _MAX_CHECKERS = 4
 # Memory of a checking session grows by about 2 KB a check.
 _CHECKS_PER_SESSION = 2_000
+# A process that ends from outside is replaced; code is let through unchecked rather than kept from running.
+_ATTEMPTS = 3
 _HEAD = 'from typing import TYPE_CHECKING as _checking\nif _checking:\n'
 _INDENT = '    '
 # The feed fails here after it was checked, so that none of its names stay behind.
@@ -104,16 +106,27 @@ class _Lane:
         lines = (['from typing import Any as _Any', 'def _any() -> _Any: ...', *lines] if lines else []) + before.split(
             '\n'
         )
-        text = _HEAD + _indented(lines) + _indented(code.split('\n') or ['']) + f'{_INDENT}pass\n' + _TAIL
+        text = _HEAD + _indented(lines) + _indented(_lines(code)) + f'{_INDENT}pass\n' + _TAIL
+        report = ''
+        for _ in range(_ATTEMPTS):
+            try:
+                report = self._report(text)
+                break
+            except pydantic_monty.MontyCrashedError:
+                self._session = None
+        return _findings(report, line_offset=_HEAD.count('\n') + len(lines)) if report else []
+
+    def _report(self, text: str) -> str:
+        """The checker's report; empty when it finds nothing."""
         try:
             self._ready().feed_run(text, print_callback=lambda stream, text: None)
         except pydantic_monty.MontyTypingError as error:
-            return _findings(error.display(), line_offset=_HEAD.count('\n') + len(lines))
+            return error.display()
         except pydantic_monty.MontyCrashedError:
-            self._session = None
+            raise
         except pydantic_monty.MontyError:
             pass
-        return []
+        return ''
 
     def _ready(self) -> pydantic_monty.MontySession:
         if self._checks >= _CHECKS_PER_SESSION:
@@ -132,7 +145,18 @@ class _Lane:
 
 
 def _indented(lines: list[str]) -> str:
-    return ''.join(f'{_INDENT}{line}\n' if line.strip() else '\n' for line in lines)
+    return ''.join(f'{_INDENT}{_without_form_feeds(line)}\n' if line.strip() else '\n' for line in lines)
+
+
+def _without_form_feeds(line: str) -> str:
+    """One among the indentation starts it anew, which would let the line leave the `if` and run."""
+    code = line.lstrip(' \t\f')
+    indentation = line[: len(line) - len(code)].rpartition('\f')[2]
+    return indentation + code.replace('\f', ' ')
+
+
+def _lines(code: str) -> list[str]:
+    return code.replace('\r\n', '\n').replace('\r', '\n').split('\n')
 
 
 def _findings(text: str, *, line_offset: int) -> list[Finding]:

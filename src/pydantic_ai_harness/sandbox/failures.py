@@ -12,6 +12,8 @@ _LIMIT_TEXTS: tuple[tuple[type[BaseException], str, FailureKind], ...] = (
     (TimeoutError, 'feed time limit exceeded', FailureKind.TIME),
     (MemoryError, 'memory limit exceeded', FailureKind.MEMORY),
 )
+# And so it refuses syntax that it does not have, before any of the code runs.
+_UNSUPPORTED_SYNTAX = 'The monty syntax parser does not'
 
 
 def lost(kind: FailureKind, message: str) -> Failed:
@@ -19,19 +21,18 @@ def lost(kind: FailureKind, message: str) -> Failed:
     return Failed(kind, kind.value, message, session_lost=True)
 
 
-def describe_error(error: pydantic_monty.MontyError, *, current_file: str, overflowed: bool) -> Failed:
+def describe_error(error: pydantic_monty.MontyError, *, current_file: str) -> Failed:
     """Say how a snippet failed.
 
     Args:
         error: What Monty raised.
         current_file: Monty's name for the source of the snippet.
-        overflowed: Whether the snippet's printed text went past its cap.
     """
     if isinstance(error, pydantic_monty.MontyCrashedError):
         kind = FailureKind.TIME if error.timed_out else FailureKind.CRASH
         return lost(kind, str(error))
     cause = error.exception()
-    kind = _kind(error, cause, overflowed=overflowed)
+    kind = _kind(error, cause)
     return Failed(
         kind,
         type(cause).__name__,
@@ -42,10 +43,17 @@ def describe_error(error: pydantic_monty.MontyError, *, current_file: str, overf
     )
 
 
-def _kind(error: pydantic_monty.MontyError, cause: BaseException, *, overflowed: bool) -> FailureKind:
-    if overflowed:
-        return FailureKind.PRINTED
+def unlike_a_limit(error: BaseException) -> BaseException:
+    """An error for the code whose text cannot be taken for that of an exhausted limit."""
+    if any(isinstance(error, kind) and str(error).startswith(text) for kind, text, _ in _LIMIT_TEXTS):
+        return type(error)(f'({error})')
+    return error
+
+
+def _kind(error: pydantic_monty.MontyError, cause: BaseException) -> FailureKind:
     if isinstance(error, pydantic_monty.MontySyntaxError):
+        return FailureKind.SYNTAX
+    if type(cause) is NotImplementedError and str(cause).startswith(_UNSUPPORTED_SYNTAX):
         return FailureKind.SYNTAX
     for error_type, text, kind in _LIMIT_TEXTS:
         if type(cause) is error_type and str(cause).startswith(text):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, TypedDict
 
@@ -14,6 +13,8 @@ DEFAULT_MAX_DURATION_SECS = 30.0
 DEFAULT_MAX_MEMORY = 256 * 1024 * 1024
 MAX_PRINTED_BYTES = 10 * 1024 * 1024
 
+# What the sandbox can hold.
+_MAX_LIMITS = {'max_duration_secs': 10**9, 'max_memory': 2**63 - 1}
 # Monty counts host round trips over a whole session and stops at 1,000 by default (1.4.0);
 # nested calls have a budget of their own, so this one is set out of the way.
 _MAX_SUSPENSIONS = 2**31 - 1
@@ -86,5 +87,8 @@ def _check_number(name: str, value: object, types: tuple[type, ...]) -> None:
     wanted = 'a whole number of bytes' if types == (int,) else 'a number of seconds'
     if isinstance(value, bool) or not isinstance(value, types):
         raise ConfigurationError(f'`{name}` must be {wanted} or None, not {value!r}.')
-    if not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0):
-        raise ConfigurationError(f'`{name}` must be greater than zero and finite, not {value!r}. None lifts the limit.')
+    if not (isinstance(value, (int, float)) and 0 < value <= _MAX_LIMITS[name]):
+        raise ConfigurationError(
+            f'`{name}` must be greater than zero and at most {_MAX_LIMITS[name]:,}, not {value!r}. '
+            'None lifts the limit.'
+        )

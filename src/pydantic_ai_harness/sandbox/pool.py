@@ -34,18 +34,24 @@ class Tenant(Protocol):
         ...
 
     def set_aside(self) -> None:
-        """Store the state and give the worker up."""
+        """Store the state and give the worker up; never raises."""
+        ...
+
+    def abort(self) -> None:
+        """End the turn in flight."""
         ...
 
 
-Turn: TypeAlias = Callable[[], None]
+Settle: TypeAlias = Callable[[], None]
+"""Tells whoever waits for a turn how it ended."""
+Turn: TypeAlias = Callable[[], Settle]
+"""One stretch of computing; never raises."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Queued:
     tenant: Tenant
     run: Turn
-    """Runs the turn and settles its future; never raises."""
 
 
 class PoolClosedError(HarnessError, RuntimeError):
@@ -73,13 +79,14 @@ class WorkerPool:
         Raises:
             ConfigurationError: `max_workers` is no positive whole number.
         """
-        if max_workers is not None and (isinstance(max_workers, bool) or max_workers < 1):
+        if max_workers is not None and (type(max_workers) is not int or max_workers < 1):
             raise ConfigurationError(f'`max_workers` must be a positive whole number or None, not {max_workers!r}.')
         self.max_workers = max_workers or max(_MIN_WORKERS, os.cpu_count() or 1)
         self._lock = threading.Lock()
         self._free = self.max_workers
         self._queue: deque[_Queued] = deque()
         self._lendable: OrderedDict[Tenant, None] = OrderedDict()
+        self._computing: set[Tenant] = set()
         self._threads = ThreadPoolExecutor(self.max_workers, thread_name_prefix='sandbox-worker')
         self._monty: pydantic_monty.Monty | None = None
         self._monty_lock = threading.Lock()
@@ -124,15 +131,17 @@ class WorkerPool:
         )
 
     def close(self) -> None:
-        """End every worker. Turns that still queue are run without a worker, so that each one is settled."""
+        """End every worker and abort what computes. Turns that still queue fail with `PoolClosedError`."""
         self.type_checker.close()
         with self._lock:
             self._closed = True
-            queued = list(self._queue)
+            queued, computing = list(self._queue), list(self._computing)
             self._queue.clear()
             self._lendable.clear()
+        for tenant in computing:
+            tenant.abort()
         for item in queued:
-            item.run()
+            item.run()()
         self._threads.shutdown(wait=False)
         with self._monty_lock:
             if self._monty is not None:
@@ -195,14 +204,19 @@ class WorkerPool:
         while following is not None:
             if loser is not None:
                 loser.set_aside()
-            following.run()
             tenant = following.tenant
+            with self._lock:
+                self._computing.add(tenant)
+            settle = following.run()
+            # The worker is passed on first: whoever is told may ask for it again at once.
             following = self._pass_on(tenant)
+            settle()
             loser = tenant if following is not None and following.tenant is not tenant else None
 
     def _pass_on(self, tenant: Tenant) -> _Queued | None:
         """After a turn, give its worker to the turn that has waited longest, if there is one."""
         with self._lock:
+            self._computing.discard(tenant)
             if self._queue and not self._closed:
                 return self._queue.popleft()
             if tenant.holds_worker:
@@ -234,7 +248,9 @@ class _SharedPool:
     """The one pool of a process."""
 
     def __init__(self) -> None:
-        self.forget()
+        self._lock = threading.Lock()
+        self._pool: WorkerPool | None = None
+        self._abandoned: list[WorkerPool | None] = []
 
     def get(self) -> WorkerPool:
         with self._lock:
@@ -250,9 +266,13 @@ class _SharedPool:
             time.sleep(_EXIT_GRACE_SECS)
 
     def forget(self) -> None:
-        """A forked child has none of its parent's threads, and must leave its workers alone."""
+        """A forked child has none of its parent's threads, and must leave its workers alone.
+
+        The pool is kept for as long as the child lives: Monty 1.4.0 kills the workers of a pool that is freed.
+        """
+        self._abandoned.append(self._pool)
         self._lock = threading.Lock()
-        self._pool: WorkerPool | None = None
+        self._pool = None
 
 
 _shared = _SharedPool()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import os
-import signal
+import functools
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +15,7 @@ from typing import Literal, TypeAlias
 import pydantic_monty
 from pydantic_monty import FunctionSnapshot, FutureSnapshot, MontyComplete, NameLookupSnapshot, SyncSnapshot
 
-from .failures import describe_error, lost
+from .failures import describe_error, lost, unlike_a_limit
 from .limits import MAX_PRINTED_BYTES, SandboxLimits
 from .pool import WorkerPool
 from .steps import (
@@ -27,11 +26,13 @@ from .steps import (
     Finished,
     FunctionKind,
     Needs,
+    Raised,
     Request,
     Returned,
     Sleep,
     Step,
 )
+from .turn_switch import TurnSwitch
 
 Admit: TypeAlias = Callable[[Call], BaseException | None]
 """Asked for each call as the code makes it; an error is raised at the call site instead of making the call."""
@@ -47,7 +48,7 @@ class _StateLostError(Exception):
 
 _OS_POLICY: pydantic_monty.OSPolicy = {'datetime': 'call_host', 'sleep': 'call_host', 'random_start': 'call_host'}
 _PENDING: pydantic_monty.ExternalFuture = {'future': ...}
-_KILL = getattr(signal, 'SIGKILL', signal.SIGTERM)
+_Waiting: TypeAlias = FunctionSnapshot | FutureSnapshot
 
 
 @dataclass(kw_only=True)
@@ -67,9 +68,10 @@ class Snippet:
 
 
 class _Printed:
-    """Collects what a snippet prints, up to the cap."""
+    """Collects what a snippet prints, up to the cap; past it, the worker is stopped, which else would go on."""
 
-    def __init__(self) -> None:
+    def __init__(self, stop: Callable[[], None]) -> None:
+        self._stop = stop
         self.overflowed = False
         self._parts: list[str] = []
         self._bytes = 0
@@ -78,8 +80,9 @@ class _Printed:
         self._bytes += len(text.encode('utf-8', 'replace'))
         if self._bytes > MAX_PRINTED_BYTES:
             self.overflowed = True
-            raise RuntimeError('too much was printed')
-        self._parts.append(text)
+            self._stop()
+        else:
+            self._parts.append(text)
 
     def read(self) -> str:
         return ''.join(self._parts)
@@ -112,15 +115,15 @@ class Session:
         self._lock = threading.RLock()
         self._monty: pydantic_monty.MontySession | None = None
         self._stored: bytes | None = None
-        self._snapshot: FunctionSnapshot | FutureSnapshot | None = None
+        self._snapshot: _Waiting | None = None
         self._mid_snippet = False
         self._snippet = Snippet(code='')
-        self._printed = _Printed()
+        self._switch = TurnSwitch()
+        self._epoch = 0
+        self._printed = _Printed(self._switch.stop)
         self._feeds = 0
-        self._turn_lock = threading.Lock()
-        self._turn_pid: int | None = None
-        self._aborted = False
-        self._closing: deque[Callable[[], None]] = deque()
+        self._lost = ''
+        self._closing: deque[Callable[[], Callable[[], None]]] = deque()
 
     # -- driving -----------------------------------------------------------------------------------------------
 
@@ -129,23 +132,19 @@ class Session:
 
         A snippet that was left half-way is given up, and the variables with it.
         """
-        self._aborted = False
-        return self._turn(lambda: self._feed_now(snippet))
+        epoch = self._switch.epoch
+        return self._turn(lambda: self._feed_now(snippet, epoch))
 
     def advance(self, answers: Mapping[int, Answer]) -> Future[Step]:
         """Go on with the answers to some of the requests that the code is blocked on."""
         return self._turn(lambda: self._advance_now(answers))
 
     def abort(self) -> None:
-        """End the turn in flight at once, by killing its worker; the step fails with `ABORTED`.
+        """End the snippet: the turn in flight at once, by killing its worker, and turns that wait before they start.
 
-        Without a turn in flight, only the next one is refused.
+        Their steps fail with `ABORTED`.
         """
-        with self._turn_lock:
-            self._aborted = True
-            if self._turn_pid is not None:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(self._turn_pid, _KILL)
+        self._switch.abort()
 
     def close(self) -> Future[None]:
         """Give up variables and worker; a turn in flight is aborted. Never blocks.
@@ -154,9 +153,9 @@ class Session:
         """
         future: Future[None] = Future()
 
-        def finish() -> None:
+        def finish() -> Callable[[], None]:
             self._drop()
-            future.set_result(None)
+            return lambda: future.set_result(None)
 
         self.abort()
         if not self._pool.retire(self, finish):
@@ -182,8 +181,9 @@ class Session:
             if self._monty is not None and self.holds_worker:
                 try:
                     self._stored = self._snapshot.dump() if self._snapshot is not None else self._monty.dump()
-                except pydantic_monty.MontyError:
+                except (pydantic_monty.MontyError, RuntimeError) as error:
                     self._drop()
+                    self._lost = f'the sandbox process ended while the session waited: {error}'
                 else:
                     self._release()
         self._finish_closing()
@@ -198,20 +198,23 @@ class Session:
     def _turn(self, work: Callable[[], Step]) -> Future[Step]:
         future: Future[Step] = Future()
 
-        def turn() -> None:
+        def turn() -> Callable[[], None]:
             if not future.set_running_or_notify_cancel():
-                return
-            try:
-                step = self._guarded(work)
-            except BaseException as error:  # noqa: BLE001  the caller of the future gets it
-                self._drop()
-                future.set_exception(error)
-            else:
-                future.set_result(step)
+                return self._finish_closing
+            settle = self._outcome(future, work)
             self._finish_closing()
+            return settle
 
         self._pool.run(self, turn)
         return future
+
+    def _outcome(self, future: Future[Step], work: Callable[[], Step]) -> Callable[[], None]:
+        try:
+            step = self._guarded(work)
+        except BaseException as error:  # noqa: BLE001  the caller of the future gets it
+            self._drop()
+            return functools.partial(future.set_exception, error)
+        return functools.partial(future.set_result, step)
 
     def _guarded(self, work: Callable[[], Step]) -> Step:
         with self._lock:
@@ -224,8 +227,9 @@ class Session:
             except pydantic_monty.MontyError as error:
                 step = self._failed(error)
             finally:
-                with self._turn_lock:
-                    self._turn_pid = None
+                self._switch.end()
+            if self._printed.overflowed:
+                step = self._lose(FailureKind.PRINTED, 'too much was printed')
             self._mid_snippet = isinstance(step, Needs)
             if not self._mid_snippet:
                 self._snapshot = None
@@ -236,16 +240,14 @@ class Session:
         while self._closing and self._lock.acquire(blocking=False):
             try:
                 while self._closing:
-                    self._closing.popleft()()
+                    self._closing.popleft()()()
             finally:
                 self._lock.release()
 
     def _failed(self, error: pydantic_monty.MontyError) -> Step:
-        if self._aborted:
+        if self._epoch != self._switch.epoch:
             return self._lose(FailureKind.ABORTED, 'the run was cancelled')
-        failed = describe_error(
-            error, current_file=f'<python-input-{self._feeds - 1}>', overflowed=self._printed.overflowed
-        )
+        failed = describe_error(error, current_file=f'<python-input-{self._feeds - 1}>')
         if failed.session_lost:
             self._drop()
         return failed
@@ -256,24 +258,26 @@ class Session:
 
     def _take_up(self) -> pydantic_monty.MontySession:
         """The session on a worker, with its state; from here on `abort` can end the turn."""
-        if self._aborted:
+        if self._epoch != self._switch.epoch:
             raise _AbortedError
-        monty = self._monty
-        if monty is None:
-            monty = self._pool.checkout(limits=self._limits.for_monty(), os_policy=_OS_POLICY).__enter__()
-            self._monty = monty
-            stored, self._stored = self._stored, None
-            if stored is None:
-                self._feeds = 0
-            else:
-                try:
-                    self._restore(monty, stored)
-                except pydantic_monty.MontyError as error:
-                    raise _StateLostError(f'the stored session could not be taken up again: {error}') from error
-        with self._turn_lock:
-            if self._aborted:
-                raise _AbortedError
-            self._turn_pid = monty.worker_pid
+        if self._lost:
+            raise _StateLostError(self._lost)
+        monty = self._monty or self._open()
+        if not self._switch.begin(self._epoch, monty.worker_pid):
+            raise _AbortedError
+        return monty
+
+    def _open(self) -> pydantic_monty.MontySession:
+        monty = self._pool.checkout(limits=self._limits.for_monty(), os_policy=_OS_POLICY).__enter__()
+        self._monty = monty
+        stored, self._stored = self._stored, None
+        if stored is None:
+            self._feeds = 0
+            return monty
+        try:
+            self._restore(monty, stored)
+        except (pydantic_monty.MontyError, RuntimeError) as error:
+            raise _StateLostError(f'the stored session could not be taken up again: {error}') from error
         return monty
 
     def _restore(self, monty: pydantic_monty.MontySession, stored: bytes) -> None:
@@ -285,10 +289,11 @@ class Session:
         )
         self._snapshot = snapshot if isinstance(snapshot, (FunctionSnapshot, FutureSnapshot)) else None
 
-    def _feed_now(self, snippet: Snippet) -> Step:
+    def _feed_now(self, snippet: Snippet, epoch: int) -> Step:
         if self._mid_snippet:
             self._drop()
-        self._printed = _Printed()
+        self._epoch = epoch
+        self._printed = _Printed(self._switch.stop)
         self._snippet = snippet
         monty = self._take_up()
         self._feeds += 1
@@ -299,12 +304,23 @@ class Session:
 
     def _advance_now(self, answers: Mapping[int, Answer]) -> Step:
         self._take_up()
-        snapshot = self._snapshot
-        if snapshot is None:
+        if self._snapshot is None:
             return self._lose(FailureKind.CRASH, 'the sandbox lost the state of this snippet')
-        if isinstance(snapshot, FunctionSnapshot):
-            return self._drive(snapshot.resume(_external(answers[snapshot.call_id])))
-        return self._drive(snapshot.resume({call_id: _external(answer) for call_id, answer in answers.items()}))
+        try:
+            snapshot = _resume(self._snapshot, answers)
+        except pydantic_monty.MontyRuntimeError as error:
+            snapshot = self._raise_instead(self._snapshot, answers, error)
+        return self._drive(snapshot)
+
+    def _raise_instead(
+        self, snapshot: _Waiting, answers: Mapping[int, Answer], error: pydantic_monty.MontyRuntimeError
+    ) -> SyncSnapshot:
+        """An answer that cannot cross is raised where the code waits; an error of the code itself goes on."""
+        cannot_cross = Raised(TypeError(str(error)))
+        try:
+            return _resume(snapshot, dict.fromkeys(answers, cannot_cross))
+        except RuntimeError:  # the snapshot was resumed: the error is the code's
+            raise error from None
 
     def _drive(self, snapshot: SyncSnapshot) -> Step:
         """Go on until the code has ended or can go no further, taking every call that it does not wait for."""
@@ -327,7 +343,7 @@ class Session:
                 snapshot = snapshot.resume_auto()
             else:
                 snapshot = snapshot.resume({'exception': request})
-        return Finished(snapshot.output)
+        return _finished(snapshot)
 
     def _request(self, snapshot: FunctionSnapshot) -> Request | BaseException | None:
         """What the host has to do for this call: a request, an error to raise at once, or an OS call (`None`)."""
@@ -366,6 +382,7 @@ class Session:
         return self._snippet.code.encode()[: position.start].count(b'\n') + 1
 
     def _release(self) -> None:
+        self._switch.end()
         if self._monty is not None:
             with suppress(pydantic_monty.MontyError, RuntimeError):
                 self._monty.__exit__(None, None, None)
@@ -376,10 +393,25 @@ class Session:
         with self._lock:
             self._release()
             self._stored = None
+            self._lost = ''
             self._mid_snippet = False
+
+
+def _resume(snapshot: _Waiting, answers: Mapping[int, Answer]) -> SyncSnapshot:
+    if isinstance(snapshot, FunctionSnapshot):
+        return snapshot.resume(_external(answers[snapshot.call_id]))
+    return snapshot.resume({call_id: _external(answer) for call_id, answer in answers.items()})
+
+
+def _finished(complete: MontyComplete) -> Step:
+    try:
+        return Finished(complete.output)
+    except Exception as error:  # noqa: BLE001  Python has no such value, a dict with unhashable keys for example
+        message = f'the value of the last expression cannot leave the sandbox: {error}'
+        return Failed(FailureKind.ERROR, type(error).__name__, message)
 
 
 def _external(answer: Answer) -> pydantic_monty.ExternalSettledResult:
     if isinstance(answer, Returned):
         return {'return_value': answer.value}
-    return {'exception': answer.error}
+    return {'exception': unlike_a_limit(answer.error)}

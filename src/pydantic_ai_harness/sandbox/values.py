@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
+from pathlib import PurePath
 
+import pydantic
 import pydantic_core
 import pydantic_monty
 
@@ -11,6 +14,7 @@ from pydantic_ai_harness.errors import HarnessError
 from pydantic_ai_harness.narrowing import is_collection, is_mapping
 
 _MAX_DEPTH = 200
+_MAX_PATH = 80
 _SCALARS = (str, int, float, bool, type(None), bytes)
 
 
@@ -20,7 +24,7 @@ class CannotCrossError(HarnessError, TypeError):
     def __init__(self, what: str, path: str, reason: str = '') -> None:
         self.what = what
         """What the value is, with its article: 'a function'."""
-        self.path = path
+        self.path = path = path if len(path) <= _MAX_PATH else f'{path[:_MAX_PATH]}...'
         """Where it stands in the whole value, as code: `['rows'][0]`; empty for the value itself."""
         self.reason = reason
         super().__init__(f'{what}{f" at {path}" if path else ""} cannot be passed on{f": {reason}" if reason else ""}')
@@ -38,7 +42,12 @@ def to_sandbox(value: object, *, replace: Callable[[object], object] | None = No
     """
     if replace is None:
         return _convert(value, '', 0, _host_leaf)
-    return _convert(value, '', 0, lambda leaf, path: _host_leaf(replace(leaf), path))
+
+    def leaf(value: object, path: str) -> object:
+        replacement = replace(value)
+        return _host_leaf(value, path) if replacement is value else replacement
+
+    return _convert(value, '', 0, leaf)
 
 
 def from_sandbox(value: object) -> object:
@@ -54,7 +63,7 @@ def from_sandbox(value: object) -> object:
 
 def _convert(value: object, path: str, depth: int, leaf: Callable[[object, str], object]) -> object:
     if type(value) in _SCALARS:
-        return value
+        return _without_surrogates(value) if type(value) is str else value
     if depth > _MAX_DEPTH:
         raise CannotCrossError('a value nested this deeply', path, f'more than {_MAX_DEPTH} levels, or a cycle')
     if is_mapping(value):
@@ -80,15 +89,24 @@ def _convert_dict(
 def _key_text(key: object, path: str) -> str:
     try:
         (text,) = pydantic_core.to_jsonable_python({key: None}, serialize_unknown=False)
-    except pydantic_core.PydanticSerializationError as error:
+    except (pydantic_core.PydanticSerializationError, ValueError) as error:
         raise CannotCrossError(f'a dict key of type {type(key).__name__}', path, 'keys are sent as text') from error
     return str(text)
 
 
+def _without_surrogates(text: str) -> str:
+    """Halves of surrogate pairs are no text outside of Python."""
+    return text if text.isascii() else text.encode('utf-8', 'replace').decode()
+
+
 def _host_leaf(value: object, path: str) -> object:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type) and not hasattr(value, '__pydantic_fields__'):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     try:
         jsonable: object = pydantic_core.to_jsonable_python(value, bytes_mode='base64', inf_nan_mode='constants')
     except (pydantic_core.PydanticSerializationError, ValueError, RecursionError) as error:
+        if isinstance(value, pydantic.BaseModel):  # its bytes may be no text
+            return value.model_dump()
         raise CannotCrossError(f'an object of type {type(value).__name__}', path) from error
     if type(jsonable) is type(value):
         raise CannotCrossError(f'an object of type {type(value).__name__}', path)
@@ -100,6 +118,8 @@ def _sandbox_leaf(value: object, path: str) -> object:
         if value.is_dataclass:
             return value.attributes
         raise CannotCrossError(f'an instance of the class {value.name!r}', path)
+    if isinstance(value, PurePath):
+        return str(value)
     if isinstance(value, (type, pydantic_monty.MontyClassTypeProxy)):
         name = value.__name__ if isinstance(value, type) else value.name
         raise CannotCrossError(f'the class {name!r}', path)
