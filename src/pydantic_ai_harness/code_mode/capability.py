@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TypeAlias
 
+from pydantic.json_schema import SkipJsonSchema
 from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering, ToolSearch
 from pydantic_ai.tools import AgentDepsT, ToolDefinition, ToolSelector
 from pydantic_ai.toolsets import AbstractToolset
@@ -15,6 +18,7 @@ from pydantic_monty import AbstractOS, MountDir, OsHandler
 from typing_extensions import TypeIs
 
 from pydantic_ai_harness.errors import ConfigurationError
+from pydantic_ai_harness.narrowing import is_collection
 from pydantic_ai_harness.sandbox import FailureKind, SandboxLimits, Session, WorkerPool, shared_pool
 from pydantic_ai_harness.sandbox.limits import MAX_PRINTED_BYTES, ResourceLimitsSetting
 
@@ -61,11 +65,11 @@ class CodeMode(AbstractCapability[AgentDepsT]):
     """`{'max_duration_secs': 30, 'max_memory': 268_435_456}` by default; `'unlimited'` lifts both."""
     max_result_bytes: int | None = 256 * 1024
     """Bytes of JSON that a result may have. Of a larger one the model gets shape and beginning. `None` lifts it."""
-    os_access: OsAccess | None = None
+    os_access: SkipJsonSchema[OsAccess] | None = None
     """Answers the code's calls for environment, clock, randomness and files. `None` refuses them."""
-    mount: MountDir | Sequence[MountDir] | None = None
+    mount: SkipJsonSchema[MountDir] | SkipJsonSchema[Sequence[MountDir]] | None = None
     """Host directories that code can reach under a virtual path."""
-    worker_pool: WorkerPool | None = None
+    worker_pool: SkipJsonSchema[WorkerPool] | None = None
     """Lends the sandbox processes. `None` is the pool that all of this process share."""
     id: str | None = 'code_mode'
     """One for each agent."""
@@ -80,6 +84,7 @@ class CodeMode(AbstractCapability[AgentDepsT]):
         _check_count('max_tool_calls', self.max_tool_calls, least=1)
         if self.max_result_bytes is not None:
             _check_count('max_result_bytes', self.max_result_bytes, least=1)
+        _check_pool(self.worker_pool)
         _ = self.limits, self.mounts, self.os_handler
 
     @cached_property
@@ -90,13 +95,7 @@ class CodeMode(AbstractCapability[AgentDepsT]):
     @cached_property
     def mounts(self) -> tuple[MountDir, ...]:
         """The validated `mount`, always several."""
-        mounts = () if self.mount is None else (self.mount,) if isinstance(self.mount, MountDir) else tuple(self.mount)
-        if wrong := [mount for mount in mounts if type(mount) is not MountDir]:
-            raise ConfigurationError(f'`mount` takes `pydantic_monty.MountDir`, one or several, not {wrong[0]!r}.')
-        paths = [mount.virtual_path for mount in mounts]
-        if twice := next((path for path in paths if paths.count(path) > 1), None):
-            raise ConfigurationError(f'`mount` has two directories under {twice!r}; give each its own virtual path.')
-        return mounts
+        return () if self.mount is None else _checked_mounts(self.mount)
 
     @cached_property
     def os_handler(self) -> OsHandler | None:
@@ -149,7 +148,7 @@ def as_os_handler(access: OsAccess) -> OsHandler:
     """Bring both forms of a handler to Monty's keyword form.
 
     Raises:
-        ConfigurationError: It cannot be called, or is a coroutine function.
+        ConfigurationError: It takes other arguments, cannot be called, or is a coroutine function.
     """
     if isinstance(access, AbstractOS):
         return access
@@ -157,10 +156,15 @@ def as_os_handler(access: OsAccess) -> OsHandler:
         raise ConfigurationError(
             f'`os_access` takes an AbstractOS such as `OSAccess(environ=...)`, or a function, not {access!r}.'
         )
-    if inspect.iscoroutinefunction(access):
+    if inspect.iscoroutinefunction(access) or inspect.iscoroutinefunction(access.__call__):
         raise ConfigurationError('`os_access` must be a plain function: code waits for its answer.')
     if _takes_keywords(access):
         return access
+    if not _accepts(access, '', (), {}):
+        raise ConfigurationError(
+            '`os_access` must take `(name, args, kwargs)`, or the keywords `name`, `args`, `kwargs` and `is_async`, '
+            f'which {access!r} does not.'
+        )
     positional = access
 
     def handler(*, name: str, args: tuple[object, ...], kwargs: dict[str, object], **_: object) -> object:
@@ -170,11 +174,39 @@ def as_os_handler(access: OsAccess) -> OsHandler:
 
 
 def _takes_keywords(access: OsHandler | PositionalOsHandler) -> TypeIs[OsHandler]:
+    return _accepts(access, name='', args=(), kwargs={}, is_async=False)
+
+
+def _accepts(function: Callable[..., object], *args: object, **kwargs: object) -> bool:
     try:
-        inspect.signature(access).bind(name='', args=(), kwargs={}, is_async=False)
-    except TypeError:
+        inspect.signature(function).bind(*args, **kwargs)
+    except (TypeError, ValueError):  # ValueError: a builtin without a signature
         return False
     return True
+
+
+def _checked_mounts(setting: object) -> tuple[MountDir, ...]:
+    listed = list(setting) if is_collection(setting) else [setting]
+    mounts = [mount for mount in listed if isinstance(mount, MountDir)]
+    if wrong := [mount for mount in listed if not isinstance(mount, MountDir)]:
+        raise ConfigurationError(f'`mount` takes `pydantic_monty.MountDir`, one or several, not {wrong[0]!r}.')
+    for one, other in itertools.combinations(mounts, 2):
+        if one.virtual_path == other.virtual_path:
+            raise ConfigurationError(
+                f'`mount` has two directories under {one.virtual_path!r}; give each its own virtual path.'
+            )
+        host, other_host = Path(one.host_path).resolve(), Path(other.host_path).resolve()
+        if host.is_relative_to(other_host) or other_host.is_relative_to(host):
+            raise ConfigurationError(
+                f'`mount` has overlapping directories, {one.host_path!r} and {other.host_path!r}: code could reach '
+                'one through the other. Mount directories that do not lie inside each other.'
+            )
+    return tuple(mounts)
+
+
+def _check_pool(setting: object) -> None:
+    if setting is not None and not isinstance(setting, WorkerPool):
+        raise ConfigurationError(f'`worker_pool` takes a WorkerPool, not {setting!r}.')
 
 
 def _check_count(name: str, value: object, *, least: int) -> None:

@@ -159,7 +159,7 @@ class Catalog:
     @property
     def without_return_schema(self) -> list[str]:
         """Names of the tools whose results have no declared type."""
-        return [function.tool.name for function in self.functions.values() if function.tool.return_schema is None]
+        return [function.tool.name for function in self.functions.values() if not function.tool.return_schema]
 
 
 def _function_names(tools: Sequence[ToolDefinition]) -> dict[str, ToolDefinition]:

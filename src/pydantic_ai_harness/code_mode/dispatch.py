@@ -32,10 +32,6 @@ from pydantic_ai_harness.sandbox import Answer, CannotCrossError, Raised, Return
 from .events import NestedToolCallEvent, NestedToolResultEvent
 from .ledger import NestedCall
 
-NOT_HANDLED_HINT = (
-    'nobody can answer it while code runs. The application can add `HandleDeferredToolCalls` to the agent'
-)
-
 
 @dataclass
 class Media:
@@ -110,7 +106,7 @@ class Dispatcher(Generic[AgentDepsT]):
             returned = self._unwrap(call, outcome)
         except (ApprovalRequired, CallDeferred) as deferral:
             needs = 'needs approval' if isinstance(deferral, ApprovalRequired) else 'is answered outside the run'
-            return _deny(call, f'{call.tool_name} {needs}, and {NOT_HANDLED_HINT}.')
+            return _deny(call, f'{call.tool_name} {needs}, and {self._why_unanswered()}.')
         except (AgentRunError, UserError, asyncio.CancelledError):
             raise
         except Exception as error:  # noqa: BLE001  whatever a tool raises, the code may catch
@@ -134,6 +130,12 @@ class Dispatcher(Generic[AgentDepsT]):
         if limits is not None and limits.tool_calls_limit is not None:
             usage = self.ctx.usage
             limits.check_before_tool_call(replace(usage, tool_calls=usage.tool_calls + self._running + 1))
+
+    def _why_unanswered(self) -> str:
+        capability = self.manager.root_capability
+        if isinstance(capability, CombinedCapability) and any(map(_answers_deferred_calls, capability.capabilities)):
+            return 'the application did not answer it while the code ran'
+        return 'nobody can answer it while code runs. The application can add `HandleDeferredToolCalls` to the agent'
 
     async def _announce_end(self, call: NestedCall) -> None:
         if call.outcome in ('created', 'running'):
@@ -175,6 +177,10 @@ def asked_by_tools(root: AbstractCapability[AgentDepsT] | None) -> AbstractCapab
         return root
 
 
+def _answers_deferred_calls(capability: AbstractCapability[Any]) -> bool:
+    return type(capability).handle_deferred_tool_calls is not AbstractCapability.handle_deferred_tool_calls
+
+
 def _has_tool_hooks(capability: AbstractCapability[Any]) -> bool:
     return any(getattr(type(capability), hook) is not getattr(AbstractCapability, hook) for hook in _TOOL_HOOKS)
 
@@ -192,18 +198,17 @@ def _crossing(call: NestedCall, error: Exception) -> Exception:
         return TypeError(f'{call.function.name}() returned a value that code cannot get: {error}')
     if isinstance(error, (ModelRetry, ToolFailed, ToolRetryError, ToolFailedError)):
         return RuntimeError(str(error))
+    # The message of a KeyError is the representation of its key.
+    message = error.args[0] if isinstance(error, KeyError) and error.args else str(error)
     for base in type(error).__mro__:
         if base is getattr(builtins, base.__name__, None) and base not in (Exception, BaseException, object):
-            return _built(base, str(error), fallback=type(error).__name__)
+            try:
+                built = base(message)
+            except TypeError:  # needs more than a message; its own base may do with one
+                continue
+            if isinstance(built, Exception):
+                return built
     return RuntimeError(f'{type(error).__name__}: {error}')
-
-
-def _built(base: type, message: str, *, fallback: str) -> Exception:
-    try:
-        built = base(message)
-    except TypeError:
-        built = None
-    return built if isinstance(built, Exception) else RuntimeError(f'{fallback}: {message}')
 
 
 def _arguments_text(call: NestedCall, error: ValidationError) -> str:

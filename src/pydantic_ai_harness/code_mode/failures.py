@@ -17,6 +17,7 @@ _MAX_PRINTED = 4_000
 _MAX_PREVIEW = 160
 _MAX_CALL_LIST = 6_000
 _MAX_MESSAGE = 4_000
+_MAX_FRAMES = 6
 _INDENT = '    '
 
 RESET = (
@@ -80,9 +81,13 @@ def _error_part(snippet: FailedSnippet) -> str:
     headline = _HEADLINES.get(failed.kind, _error_headline)(snippet)
     if not frames:
         return headline
-    inner, outer = frames[-1], frames[:-1]
+    inner, *outer = reversed(frames)
     text = f'{headline}{_place(inner, snippet.code)}'
-    return text + ''.join(f'\ncalled from {_where(frame)}{_quoted(frame, snippet.code)}' for frame in reversed(outer))
+    shown = outer if len(outer) <= _MAX_FRAMES else [*outer[: _MAX_FRAMES - 1], outer[-1]]
+    callers = [f'\ncalled from {_where(frame)}{_quoted(frame, snippet.code)}' for frame in shown]
+    if len(shown) < len(outer):
+        callers.insert(-1, f'\n... {len(outer) - len(shown)} more calls ...')
+    return text + ''.join(callers)
 
 
 def _error_headline(snippet: FailedSnippet) -> str:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from pydantic_ai_harness.narrowing import is_collection, is_mapping
 
 LAST_RESULT = 'last_result'
 
-_OPAQUE = re.compile(r'<(?:function|class|coroutine|bound method|generator|builtin_function_or_method)\b.*>', re.DOTALL)
-_CYCLE_MARKS = frozenset({'[...]', '{...}', '(...)'})
+# What the sandbox turns into text on its way out (Monty 1.4.0): objects, and where a value refers to itself.
+_TEXT_OF_AN_OBJECT = re.compile(
+    r'<.*>|(?:range|slice|dict_keys|dict_values|dict_items|functools\.partial)\(.*\)|\[\.\.\.\]|\{\.\.\.\}|\(\.\.\.\)',
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +49,13 @@ def name_last_value(code: str) -> NamedCode:
     return NamedCode(f'{named}\n{LAST_RESULT}', LAST_RESULT)
 
 
-def looks_opaque(value: object) -> bool:
-    """Whether a value may hold something that the sandbox turned into text: a function, a coroutine, a cycle."""
+def looks_opaque(value: object, functions: Collection[str]) -> bool:
+    """Whether a value may hold something that is no data, and came as text: an object, a cycle, one of `functions`."""
     if isinstance(value, str):
-        return value in _CYCLE_MARKS or (value.startswith('<') and _OPAQUE.fullmatch(value) is not None)
+        return value in functions or _TEXT_OF_AN_OBJECT.fullmatch(value) is not None
     if is_mapping(value):
-        return any(looks_opaque(item) for item in value.values())
-    if is_collection(value):
-        return any(looks_opaque(item) for item in value)
-    return False
+        return any(looks_opaque(item, functions) for item in value.values())
+    return is_collection(value) and any(looks_opaque(item, functions) for item in value)
 
 
 def find_opaque(name: str) -> str:
@@ -64,7 +66,12 @@ def find_opaque(name: str) -> str:
 _FIND_OPAQUE = """\
 def _find_opaque(value, path, parents):
     kind = type(value).__name__
-    if kind in ('function', 'builtin_function_or_method', 'method', 'coroutine', 'generator', 'type'):
+    if kind == 'str':
+        return None
+    if kind in (
+        'function', 'builtin_function_or_method', 'method', 'coroutine', 'generator', 'type', 'module', 'range',
+        'slice', 'dict_keys', 'dict_values', 'dict_items', 'Match', 'Pattern', 'partial', 'Field',
+    ) or kind.endswith('iterator'):
         return (kind, path)
     if kind not in ('dict', 'list', 'tuple', 'set', 'frozenset'):
         return None

@@ -61,14 +61,22 @@ class SnippetRun(Generic[AgentDepsT]):
     ledger: Ledger
     dispatcher: Dispatcher[AgentDepsT]
 
-    async def run_code(self, code: str) -> ToolReturn[Any]:
+    async def run_code(self, code: str, *, restart: bool = False) -> ToolReturn[Any]:
         """Run `code` to its end.
+
+        Args:
+            code: As the model wrote it.
+            restart: Drop the session's variables first, once the code has been checked.
 
         Raises:
             ModelRetry: The code was refused, failed, or its value cannot be sent; the text is for the model.
         """
-        if problems := await self.run.types.problems(code, self.catalog):
+        code = code.replace('\r\n', '\n').replace('\r', '\n')
+        types = SessionTypes(self.run.types.checker) if restart else self.run.types
+        if problems := await types.problems(code, self.catalog):
             raise ModelRetry(not_run_text(problems))
+        if restart:
+            await self.run.reset()
         named = name_last_value(code)
         ended = await self._drive(named.code)
         if isinstance(ended, Failed):
@@ -118,7 +126,7 @@ class SnippetRun(Generic[AgentDepsT]):
 
     async def _data(self, value: object, named: NamedCode, printed: str) -> object:
         try:
-            if looks_opaque(value):
+            if looks_opaque(value, self.catalog.functions):
                 await self._refuse_opaque(named)
             return from_sandbox(value)
         except CannotCrossError as error:

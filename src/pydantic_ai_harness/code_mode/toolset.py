@@ -113,9 +113,8 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
             raise UserError('`run_code` was called outside an agent run: `CodeModeToolset.for_run` was not called.')
         async with self.run.lock:
             await self.run.settle()
-            if tool_args.get('restart'):
-                await self.run.reset()
-            return await self._snippet_run(self.run, ctx, tool).run_code(tool_args['code'])
+            snippet = self._snippet_run(self.run, ctx, tool)
+            return await snippet.run_code(tool_args['code'], restart=tool_args.get('restart', False))
 
     def _run_code_tool(self, catalog: Catalog, inside: dict[str, ToolsetTool[AgentDepsT]]) -> RunCodeTool[AgentDepsT]:
         return RunCodeTool(

@@ -9,6 +9,7 @@ from pydantic_ai_harness.sandbox import TypeChecker
 
 from .catalog import Catalog
 from .findings import SnippetCheck, bound_names
+from .last_value import LAST_RESULT
 
 _MAX_BEFORE = 30_000
 
@@ -25,7 +26,7 @@ class SessionTypes:
     async def problems(self, code: str, catalog: Catalog) -> list[str]:
         """What is certainly wrong with `code`; empty when it may run."""
         before = ''.join(self._ran)
-        known = frozenset(self._untyped)
+        known = frozenset({*self._untyped, LAST_RESULT} if self._ran else self._untyped)
         future = self.checker.check(_checkable(code), stubs=catalog.stubs, before=before, known=sorted(known))
         findings = await asyncio.wrap_future(future)
         return SnippetCheck(code, before, catalog, known).problems(findings)

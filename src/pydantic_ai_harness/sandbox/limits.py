@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, TypedDict
+from typing import Literal, TypeAlias
 
 import pydantic_monty
+from typing_extensions import TypedDict
 
 from pydantic_ai_harness.errors import ConfigurationError
 
