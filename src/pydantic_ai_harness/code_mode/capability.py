@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
+from pydantic import SkipValidation
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering, ToolSearch
 from pydantic_ai.tools import AgentDepsT, ToolDefinition, ToolSelector
@@ -65,7 +66,7 @@ class CodeMode(AbstractCapability[AgentDepsT]):
     """`{'max_duration_secs': 30, 'max_memory': 268_435_456}` by default; `'unlimited'` lifts both."""
     max_result_bytes: int | None = 256 * 1024
     """Bytes of JSON that a result may have. Of a larger one the model gets shape and beginning. `None` lifts it."""
-    os_access: SkipJsonSchema[OsAccess] | None = None
+    os_access: SkipJsonSchema[SkipValidation[OsAccess]] | None = None
     """Answers the code's calls for environment, clock, randomness and files. `None` refuses them."""
     mount: SkipJsonSchema[MountDir] | SkipJsonSchema[Sequence[MountDir]] | None = None
     """Host directories that code can reach under a virtual path."""
