@@ -46,6 +46,7 @@ def test_cm5_each_wrong_program_is_caught_with_its_line(program: WrongProgram, c
     assert any(text.startswith(f'line {program.line}:') and program.mentions in text for text in last), last
 
 
+@pytest.mark.filterwarnings('ignore::pydantic_ai_harness.code_mode.MissingReturnSchemaWarning')
 @pytest.mark.parametrize('program', CORRECT, ids=lambda program: program.name)
 async def test_cm5_correct_programs_give_their_value_through_an_agent(program: Program) -> None:
     returns = await run_snippets(*program.snippets, tools=TOOLS)

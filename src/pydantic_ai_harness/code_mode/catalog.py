@@ -15,7 +15,9 @@ from pydantic_ai_harness.narrowing import is_list, is_text_mapping
 from pydantic_ai_harness.sandbox import FunctionKind
 
 from .python_text import as_docstring, free_name, is_name, to_name
-from .schema_types import ANY, NONE, TYPING_NAMES, Member, SchemaTypes, TypeDefinitions, TypeText, union
+from .schema_types import SchemaTypes
+from .type_definitions import TYPING_NAMES, Member, TypeDefinitions
+from .type_text import ANY, NONE, TypeText, union
 
 RUN_CODE = 'run_code'
 _STUB_HEAD = 'from typing import Any, Literal, NotRequired, TypedDict\n'
@@ -184,7 +186,7 @@ def _function(name: str, tool: ToolDefinition, definitions: TypeDefinitions) -> 
 
 def _parameters(tool: ToolDefinition, name: str, definitions: TypeDefinitions) -> tuple[tuple[Parameter, ...], bool]:
     schema = tool.parameters_json_schema
-    types = SchemaTypes(schema, definitions, 'in')
+    types = SchemaTypes(schema, definitions)
     members, is_open = types.members(schema, name)
     names = _parameter_names([member.key for member in members])
     parameters = [_parameter(member, names[member.key]) for member in members]
@@ -244,7 +246,7 @@ def _returns(tool: ToolDefinition, name: str, definitions: TypeDefinitions) -> T
     schema, root = returned_schema(tool), tool.return_schema
     if schema is None or root is None:
         return ANY
-    types = SchemaTypes(root, definitions, 'out')
+    types = SchemaTypes(root, definitions)
     text = types.read(schema, f'{name}_result')
     properties = _mcp_properties(tool)
     may_be_unwrapped = 'result' in properties and all(key == 'result' for key in _keys(root.get('required')))

@@ -1,4 +1,4 @@
-"""JSON schemas as Python types: what the model reads, and the more lenient form that snippets are checked against.
+"""JSON schemas as Python types: what the model reads, and what snippets are checked against.
 
 Pydantic AI's `FunctionSignature` renders schemas for reading only; one walk here gives both forms, tells which
 arguments may be left out, and stays valid Python for whatever a server sends.
@@ -6,81 +6,24 @@ arguments may be left out, and stays valid Python for whatever a server sends.
 
 from __future__ import annotations
 
-import builtins
-import keyword
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeAlias, TypeGuard
+from typing import Any, TypeAlias, TypeGuard
 from urllib.parse import unquote
 
 from .python_text import as_comment, is_name, to_name
+from .type_definitions import Member, TypeDefinitions, class_text
+from .type_text import ANY, BINARY, NONE, TypeText, literals, union
 
 JsonSchema: TypeAlias = Mapping[str, Any]
-Direction: TypeAlias = Literal['in', 'out']
-
-INPUT_SUFFIX = '__in'
-"""Ends the checked name of a TypedDict that arguments have; results have the plain name."""
-
 _SCALARS = {'string': 'str', 'integer': 'int', 'number': 'float', 'boolean': 'bool', 'null': 'None'}
-_LITERAL_TYPES = (str, int, bool, type(None))
-_MAX_LITERALS = 60
 _MAX_DEPTH = 32
-TYPING_NAMES = frozenset({'Any', 'Literal', 'NotRequired', 'TypedDict'})
-"""What declarations use of `typing`."""
-_TAKEN = frozenset({*dir(builtins), *keyword.kwlist, *TYPING_NAMES})
 _COMBINATIONS = ('anyOf', 'oneOf', 'allOf')
 
 
-@dataclass(frozen=True, slots=True)
-class TypeText:
-    """One type, twice; each as the alternatives of a union."""
-
-    shown_parts: tuple[str, ...]
-    checked_parts: tuple[str, ...]
-
-    @classmethod
-    def of(cls, shown: str, checked: str | None = None) -> TypeText:
-        """A type that is no union."""
-        return cls((shown,), (checked or shown,))
-
-    @property
-    def shown(self) -> str:
-        """What the model reads."""
-        return _joined(self.shown_parts)
-
-    @property
-    def checked(self) -> str:
-        """What snippets are checked against."""
-        return _joined(self.checked_parts)
-
-    def without_checked_none(self) -> TypeText:
-        """The same for a result, which code may use without a test for `None`: at run time it mostly is none."""
-        return TypeText(self.shown_parts, tuple(one for one in self.checked_parts if one != 'None') or ('None',))
-
-    @property
-    def allows_none(self) -> bool:
-        """Whether `None` is among the values."""
-        return not {'Any', 'None'}.isdisjoint(self.shown_parts)
-
-
 _NOTHING: JsonSchema = {}
-ANY = TypeText.of('Any')
-NONE = TypeText.of('None')
-# `bytes` cross as they are, except inside models, which turn them into text.
-_BINARY = TypeText(('bytes', 'str'), ('bytes', 'str'))
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A property of an object schema."""
-
-    key: str
-    type: TypeText
-    required: bool
-    description: str
-    schema: JsonSchema
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,74 +36,12 @@ class ObjectShape:
     """Whether other keys are allowed in so many words."""
 
 
-@dataclass
-class TypeDefinitions:
-    """The TypedDicts of a catalog, each shape once."""
-
-    reserved: set[str]
-    """Names that are taken by functions."""
-    shown: dict[str, str] = field(default_factory=dict[str, str])
-    checked: dict[str, str] = field(default_factory=dict[str, str])
-    _reserved_at: dict[str, int] = field(default_factory=dict[str, int])
-    """Names that are taken by types, and how many definitions there were by then."""
-    _same_base: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-
-    def reserve(self, base: str) -> str:
-        """Take a free name like `base`."""
-        name, number = base, 2
-        while self._is_taken(name):
-            name, number = f'{base}_{number}', number + 1
-        self._reserved_at[name] = len(self.shown)
-        return name
-
-    def define(self, name: str, base: str, shown: str, checked: str, direction: Direction) -> str:
-        """Keep a definition, or find the one like `base` that says the same; return the name to use."""
-        others = self._same_base.setdefault(base, [])
-        if not self._is_mentioned(name):
-            for other in others:
-                if self._same(name, other, shown, checked, direction):
-                    del self._reserved_at[name]
-                    return other
-        others.append(name)
-        self.shown[name] = shown
-        self.checked[checked_name(name, direction)] = checked
-        return name
-
-    def is_undefined_in(self, text: str) -> bool:
-        """Whether a type mentions a name that is reserved and not yet defined."""
-        names = {name.removesuffix(INPUT_SUFFIX) for name in re.findall(r'\w+', text)}
-        return any(name in self._reserved_at and name not in self.shown for name in names)
-
-    def _is_taken(self, name: str) -> bool:
-        taken = name in self._reserved_at or name in self.reserved or name in _TAKEN
-        return taken or name.endswith(INPUT_SUFFIX) or name + INPUT_SUFFIX in self.reserved
-
-    def _is_mentioned(self, name: str) -> bool:
-        """Whether definitions inside this one keep its name, as those of recursive types do."""
-        since = list(self.shown.values())[self._reserved_at[name] :]
-        return any(re.search(rf'\b{re.escape(name)}\b', text) for text in since)
-
-    def _same(self, name: str, other: str, shown: str, checked: str, direction: Direction) -> bool:
-        def renamed(text: str) -> str:
-            return re.sub(rf'\b{re.escape(name)}(?=\b|{INPUT_SUFFIX}\b)', other, text)
-
-        if self.shown[other] != renamed(shown):
-            return False
-        return self.checked.setdefault(checked_name(other, direction), renamed(checked)) == renamed(checked)
-
-
-def checked_name(name: str, direction: Direction) -> str:
-    """What a TypedDict is called where snippets are checked."""
-    return name + INPUT_SUFFIX if direction == 'in' else name
-
-
 class SchemaTypes:
     """Reads the types in one schema document."""
 
-    def __init__(self, root: JsonSchema, definitions: TypeDefinitions, direction: Direction) -> None:
+    def __init__(self, root: JsonSchema, definitions: TypeDefinitions) -> None:
         self._root = root
         self._definitions = definitions
-        self._direction: Direction = direction
         self._by_ref: dict[str, TypeText] = {}
         self._open_refs: set[str] = set()
         self._depth = 0
@@ -176,7 +57,7 @@ class SchemaTypes:
             self._depth -= 1
         if schema.get('nullable') is True:
             text = union([text, NONE])
-        return text.without_checked_none() if self._direction == 'out' else text
+        return text
 
     def members(self, schema: JsonSchema, hint: str) -> tuple[list[Member], bool]:
         """The properties of an object schema, and whether it allows others."""
@@ -199,9 +80,9 @@ class SchemaTypes:
         if '$ref' in schema and 'properties' not in schema:
             return self._read_ref(str(schema['$ref']), hint)
         if 'const' in schema:
-            return _literals([schema['const']])
+            return literals([schema['const']])
         if _is_list(values := schema.get('enum')):
-            return _literals(values)
+            return literals(values)
         if self._is_object(schema):
             return self._read_by_type({'type': 'object', **schema}, hint)
         rest = {key: value for key, value in schema.items() if key not in _COMBINATIONS}
@@ -221,7 +102,7 @@ class SchemaTypes:
         if kind == 'object':
             return self._read_object(schema, hint)
         if kind == 'string' and schema.get('format') == 'binary':
-            return _BINARY
+            return BINARY
         scalar = _SCALARS.get(str(kind))
         return TypeText.of(scalar) if scalar else ANY
 
@@ -280,15 +161,13 @@ class SchemaTypes:
         is_open = self._shape(schema, set(), alternatives=True).is_open
         announce(self._typed_dict_text(name, is_open=is_open))
         members, _ = self.members(schema, wanted)
-        text = partial(_class_text, must_quote=self._definitions.is_undefined_in)
+        text = partial(class_text, must_quote=self._definitions.is_undefined_in)
         shown = text(name, [(m, m.type.shown) for m in members], _description(schema), is_open=is_open)
-        checked_as = checked_name(name, self._direction)
-        checked = text(checked_as, [(m, m.type.checked) for m in members], '', is_open=False)
-        used = self._definitions.define(name, base, shown, checked, self._direction)
-        return self._typed_dict_text(used, is_open=is_open)
+        checked = text(name, [(m, m.type.checked) for m in members], '', is_open=False)
+        return self._typed_dict_text(self._definitions.define(name, base, shown, checked), is_open=is_open)
 
     def _typed_dict_text(self, name: str, *, is_open: bool) -> TypeText:
-        return TypeText.of(name, 'dict[str, Any]' if is_open else checked_name(name, self._direction))
+        return TypeText.of(name, 'dict[str, Any]' if is_open else name)
 
     def _is_object(self, schema: JsonSchema) -> bool:
         """Whether it has properties of its own, not only in some of its alternatives."""
@@ -355,60 +234,6 @@ def _either(shapes: Sequence[ObjectShape]) -> ObjectShape:
                 properties[key] = {'description': _description(known), 'anyOf': [known, value]}
     required = frozenset[str].intersection(*(shape.required for shape in shapes)) if shapes else frozenset[str]()
     return ObjectShape(properties, required, any(shape.is_open for shape in shapes))
-
-
-def _class_text(
-    name: str, members: list[tuple[Member, str]], lead: str, *, is_open: bool, must_quote: Callable[[str], bool]
-) -> str:
-    comments = [f'# {lead}'] if lead else []
-    note = '# Other keys are allowed.'
-    texts = [(member, text if member.required else f'NotRequired[{text}]') for member, text in members]
-    if all(is_name(member.key) and not member.key.startswith('__') for member, _ in members):
-        fields = [_field_line(f'{member.key}: {text}', member) for member, text in texts]
-        lines = [f'class {name}(TypedDict):', *(f'    {line}' for line in [*comments, *fields])]
-        return '\n'.join([*lines, f'    {note}'] if is_open else lines)
-    fields = [
-        _field_line(f'{member.key!r}: {text!r},' if must_quote(text) else f'{member.key!r}: {text},', member)
-        for member, text in texts
-    ]
-    lines = [*comments, f'{name} = TypedDict({name!r}, {{', *(f'    {line}' for line in fields)]
-    return '\n'.join([*lines, f'    {note}', '})'] if is_open else [*lines, '})'])
-
-
-def _field_line(code: str, member: Member) -> str:
-    return f'{code}  # {member.description}' if member.description else code
-
-
-def _literals(values: Sequence[object]) -> TypeText:
-    widened = [_type_name(value) for value in values if not isinstance(value, _LITERAL_TYPES)]
-    named = [value for value in values if isinstance(value, _LITERAL_TYPES)]
-    if widened or len(named) > _MAX_LITERALS:
-        return union([TypeText.of(name) for name in [*widened, *(_type_name(value) for value in named)]])
-    texts = list(dict.fromkeys(repr(value) for value in named if value is not None))
-    parts = [TypeText.of(f'Literal[{", ".join(texts)}]')] if texts else []
-    return union([*parts, NONE] if None in named else parts)
-
-
-def _type_name(value: object) -> str:
-    names: dict[type, str] = {dict: 'dict[str, Any]', list: 'list[Any]', type(None): 'None'}
-    return names.get(type(value), type(value).__name__)
-
-
-def union(parts: Iterable[TypeText]) -> TypeText:
-    """One type that allows what any of `parts` does."""
-    shown: dict[str, None] = {}
-    checked: dict[str, None] = {}
-    for part in parts:
-        shown.update(dict.fromkeys(part.shown_parts))
-        checked.update(dict.fromkeys(part.checked_parts))
-    return TypeText(tuple(shown), tuple(checked)) if shown else ANY
-
-
-def _joined(parts: tuple[str, ...]) -> str:
-    if 'Any' in parts:
-        return 'Any'
-    ordered = [text for text in parts if text != 'None']
-    return ' | '.join([*ordered, 'None'] if 'None' in parts else ordered)
 
 
 def _says_type(branch: object) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from pydantic_ai_harness.sandbox import TypeChecker
+from pydantic_ai_harness.sandbox import UNTYPED, TypeChecker
 
 from .catalog import Catalog
-from .findings import SnippetCheck, bound_names
+from .code_facts import CodeFacts
+from .findings import SnippetCheck
 from .last_value import LAST_RESULT
 
 _MAX_BEFORE = 30_000
@@ -19,32 +21,46 @@ class SessionTypes:
     """What is known of the names in a session: the code that bound them."""
 
     checker: TypeChecker
-    _ran: list[str] = field(default_factory=list[str])
+    _before: list[str] = field(default_factory=list[str])
+    """Code that ran, and in place of code that failed half-way, names that may exist."""
     _untyped: set[str] = field(default_factory=set[str])
-    """Names that may exist, of code that failed half-way or is too old to be checked again."""
+    _stored_keys: set[str] = field(default_factory=set[str])
+    """Names and keys of code that is not in `_before`."""
 
     async def problems(self, code: str, catalog: Catalog) -> list[str]:
         """What is certainly wrong with `code`; empty when it may run."""
-        before = ''.join(self._ran)
-        known = frozenset({*self._untyped, LAST_RESULT} if self._ran else self._untyped)
-        future = self.checker.check(_checkable(code), stubs=catalog.stubs, before=before, known=sorted(known))
+        before = ''.join(self._before)
+        future = self.checker.check(_checkable(code), stubs=catalog.stubs, before=before)
         findings = await asyncio.wrap_future(future)
-        return SnippetCheck(code, before, catalog, known).problems(findings)
+        known = {*self._untyped, LAST_RESULT} if self._before else self._untyped
+        return SnippetCheck(code, before, catalog, known, self._stored_keys).problems(findings)
 
     def ran(self, code: str) -> None:
         """The code ran to its end."""
-        self._ran.append(_checkable(code) + '\n')
-        while sum(map(len, self._ran)) > _MAX_BEFORE:
-            self._untyped |= bound_names(self._ran.pop(0))
+        self._before.append(f'{_checkable(code)}\n')
+        while sum(map(len, self._before)) > _MAX_BEFORE:
+            self._forget(self._before.pop(0))
+            self._before.insert(0, _untyped_names(self._untyped))
 
     def failed(self, code: str) -> None:
-        """The code failed half-way: its names may exist."""
-        self._untyped |= bound_names(code)
+        """The code failed half-way: its names may exist, and may be others than before."""
+        self._forget(code)
+        self._before.append(_untyped_names(CodeFacts(code).bound))
 
     def reset(self) -> None:
         """Nothing exists any more."""
-        self._ran.clear()
+        self._before.clear()
         self._untyped.clear()
+        self._stored_keys.clear()
+
+    def _forget(self, code: str) -> None:
+        facts = CodeFacts(code)
+        self._untyped |= facts.bound
+        self._stored_keys |= facts.stored_keys
+
+
+def _untyped_names(names: Iterable[str]) -> str:
+    return ''.join(f'{name} = {UNTYPED}\n' for name in sorted(names))
 
 
 def _checkable(code: str) -> str:

@@ -1,6 +1,6 @@
 """The sandbox: sessions that are advanced with answers, on a shared pool of workers. Knows nothing of agents."""
 
-from .checker import Finding, TypeChecker
+from .checker import UNTYPED, Finding, TypeChecker
 from .limits import ResourceLimits, SandboxLimits
 from .pool import PoolClosedError, WorkerPool, shared_pool
 from .session import Session, Snippet
@@ -22,6 +22,7 @@ from .steps import (
 from .values import CannotCrossError, from_sandbox, to_sandbox
 
 __all__ = [
+    'UNTYPED',
     'Answer',
     'Call',
     'CannotCrossError',

@@ -18,7 +18,9 @@ _MAX_CHECKERS = 4
 _CHECKS_PER_SESSION = 2_000
 # A process that ends from outside is replaced; code is let through unchecked rather than kept from running.
 _ATTEMPTS = 3
-_HEAD = 'from typing import TYPE_CHECKING as _checking\nif _checking:\n'
+UNTYPED = '_untyped()'
+"""Stands in code before a snippet for a value whose type is not known."""
+_HEAD = 'from typing import TYPE_CHECKING as _checking, Any as _Any\ndef _untyped() -> _Any: ...\nif _checking:\n'
 _INDENT = '    '
 # The feed fails here after it was checked, so that none of its names stay behind.
 _TAIL = 'raise RuntimeError\n'
@@ -69,10 +71,9 @@ class TypeChecker:
         with self._lock:
             lane = self._lanes.pop(stubs, None) or _Lane(self._pool, stubs)
             self._lanes[stubs] = lane
-            dropped = [self._lanes.popitem(last=False)[1] for _ in range(len(self._lanes) - _MAX_CHECKERS)]
-        for old in dropped:
-            old.close()
-        return lane.submit(code, before, tuple(known))
+            while len(self._lanes) > _MAX_CHECKERS:
+                self._lanes.popitem(last=False)[1].close()
+            return lane.submit(code, before, tuple(known))
 
     def close(self) -> None:
         """End every checking session."""
@@ -102,10 +103,7 @@ class _Lane:
         self._thread.shutdown(wait=False)
 
     def _check(self, code: str, before: str, known: tuple[str, ...]) -> list[Finding]:
-        lines = [f'{name} = _any()' for name in known]
-        lines = (['from typing import Any as _Any', 'def _any() -> _Any: ...', *lines] if lines else []) + before.split(
-            '\n'
-        )
+        lines = [*(f'{name} = {UNTYPED}' for name in known), *_lines(before)]
         text = _HEAD + _indented(lines) + _indented(_lines(code)) + f'{_INDENT}pass\n' + _TAIL
         report = ''
         for _ in range(_ATTEMPTS):

@@ -327,6 +327,8 @@ class Session:
         requests: list[Request] = []
         while not isinstance(snapshot, MontyComplete):
             if isinstance(snapshot, FutureSnapshot):
+                if not snapshot.pending_call_ids:
+                    return self._lose_to_a_dead_await()
                 self._snapshot = snapshot
                 return Needs(tuple(requests), frozenset(snapshot.pending_call_ids))
             if isinstance(snapshot, NameLookupSnapshot):
@@ -344,6 +346,11 @@ class Session:
             else:
                 snapshot = snapshot.resume({'exception': request})
         return _finished(snapshot)
+
+    def _lose_to_a_dead_await(self) -> Failed:
+        message = 'the code awaits a call that earlier code made and did not await; it was never started'
+        self._drop()
+        return Failed(FailureKind.ERROR, 'RuntimeError', message, session_lost=True)
 
     def _request(self, snapshot: FunctionSnapshot) -> Request | BaseException | None:
         """What the host has to do for this call: a request, an error to raise at once, or an OS call (`None`)."""
