@@ -120,6 +120,11 @@ def is_name(node: ast.expr) -> TypeGuard[ast.Name]:
     return isinstance(node, ast.Name)
 
 
+def is_called_name(node: ast.AST) -> bool:
+    """Whether a node is a call of a plain name."""
+    return isinstance(node, ast.Call) and is_name(node.func)
+
+
 def is_literal(node: ast.expr) -> bool:
     """Whether an expression is written out, with nothing computed in it."""
     try:

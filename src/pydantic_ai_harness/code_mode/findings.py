@@ -13,7 +13,7 @@ from typing import TypeAlias
 from pydantic_ai_harness.sandbox import Finding
 
 from .catalog import Catalog
-from .code_facts import DICT_UPDATES, CodeFacts, Place, is_name
+from .code_facts import DICT_UPDATES, CodeFacts, Place, is_called_name, is_name
 from .failures import at_line
 from .prompt import HOST_MODULES, MODULES
 from .sandbox_gaps import gaps
@@ -35,6 +35,10 @@ _UNAWAITED = re.compile(r'`(?:CoroutineType|_Future)\[')
 _NOT_AWAITABLE = re.compile(r'`(.+)` is not awaitable')
 # The checker sees the code indented, lines inside strings too.
 _INDENTED_LINE = '\\n    '
+_NO_ATTRIBUTE_IN_UNION = re.compile(r'Attribute `(\w+)` is not defined on `(.+?)`(?:, `None`)? in union `(.+)`')
+# The checker goes on after a subscript of `None` with a type that it does not know.
+_SUBSCRIPT_OF_NONE = 'Cannot subscript object of type `None`'
+_UNKNOWN_PART = re.compile(r' \| \(?Unknown(?: & ~\w+\))?(?=`| \|)')
 _NOT_CALLABLE = re.compile(r'Object of type `(.+)` is not callable')
 
 
@@ -57,7 +61,8 @@ class SnippetCheck:
         texts = dict.fromkeys([*self._missing_modules(), *self._shapes_as_values(), *gaps(self.facts), *unawaited])
         last = self.code.rstrip().count('\n') + 1
         findings = [replace(one, message=one.message.replace(_INDENTED_LINE, '\\n')) for one in findings]
-        for finding in findings:
+        of_none = {one.line for one in findings if _SUBSCRIPT_OF_NONE in one.message}
+        for finding in [_without_unknowns(one) if one.line in of_none else one for one in findings]:
             if 0 < finding.line <= last and (text := self._judge(finding)) is not None:
                 texts[finding.line, text] = None
         syntax = [finding.line for finding in findings if finding.rule == 'invalid-syntax']
@@ -121,7 +126,9 @@ class SnippetCheck:
     def judge_call(self, finding: Finding) -> str | None:
         """A call of data, as after a function's name was given to its result."""
         match = _NOT_CALLABLE.search(finding.message)
-        return finding.message if match is not None and is_plain_data(match[1], self._typed_dicts) else None
+        is_named = any(map(is_called_name, self.facts.starting_at(self._place(finding))))
+        is_data = match is not None and is_plain_data(match[1], self._typed_dicts)
+        return finding.message if is_named and is_data else None
 
     def judge_argument(self, finding: Finding) -> str | None:
         """An argument of a tool whose type cannot fit."""
@@ -162,7 +169,7 @@ class SnippetCheck:
         """An attribute that data never has; not judged where the code puts other values into results."""
         if _NO_MEMBER.search(finding.message):
             return self.judge_member(finding)
-        match = _NO_ATTRIBUTE.search(finding.message)
+        match = _NO_ATTRIBUTE.search(_without_union(finding.message))
         if match is None or not is_plain_data(match[1], self._typed_dicts) or self._stored_keys:
             return None
         is_result = match[1] in self._typed_dicts
@@ -266,6 +273,18 @@ _JUDGES: dict[str, _Judge] = {
     'invalid-await': SnippetCheck.judge_await,
     'call-non-callable': SnippetCheck.judge_call,
 }
+
+
+def _without_unknowns(finding: Finding) -> Finding:
+    return replace(finding, message=_UNKNOWN_PART.sub('', finding.message))
+
+
+def _without_union(message: str) -> str:
+    """The message on an attribute, as for the one alternative beside `None`; unchanged where there are several."""
+    match = _NO_ATTRIBUTE_IN_UNION.search(message)
+    if match is None or {*match[3].split(' | ')} - {'None'} != {match[2]}:
+        return message
+    return f'Object of type `{match[2]}` has no attribute `{match[1]}`'
 
 
 def undefined_text(name: str, catalog: Catalog) -> str:

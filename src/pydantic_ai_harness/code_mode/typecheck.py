@@ -23,13 +23,15 @@ class SessionTypes:
     checker: TypeChecker
     _before: list[str] = field(default_factory=list[str])
     """Code that ran, and in place of code that failed half-way, names that may exist."""
+    _too_old: set[str] = field(default_factory=set[str])
+    """Names of code that is too much to be checked again each time."""
     _untyped: set[str] = field(default_factory=set[str])
     _stored_keys: set[str] = field(default_factory=set[str])
     """Names and keys of code that is not in `_before`."""
 
     async def problems(self, code: str, catalog: Catalog) -> list[str]:
         """What is certainly wrong with `code`; empty when it may run."""
-        before = ''.join(self._before)
+        before = ''.join([_untyped_names(self._too_old), *self._before])
         future = self.checker.check(_checkable(code), stubs=catalog.stubs, before=before)
         findings = await asyncio.wrap_future(future)
         known = {*self._untyped, LAST_RESULT} if self._before else self._untyped
@@ -39,8 +41,9 @@ class SessionTypes:
         """The code ran to its end."""
         self._before.append(f'{_checkable(code)}\n')
         while sum(map(len, self._before)) > _MAX_BEFORE:
-            self._forget(self._before.pop(0))
-            self._before.insert(0, _untyped_names(self._untyped))
+            oldest = self._before.pop(0)
+            self._too_old |= CodeFacts(oldest).bound
+            self._forget(oldest)
 
     def failed(self, code: str) -> None:
         """The code failed half-way: its names may exist, and may be others than before."""
@@ -50,6 +53,7 @@ class SessionTypes:
     def reset(self) -> None:
         """Nothing exists any more."""
         self._before.clear()
+        self._too_old.clear()
         self._untyped.clear()
         self._stored_keys.clear()
 
