@@ -14,7 +14,8 @@ Place: TypeAlias = tuple[int, int]
 """1-based line and 0-based column, in bytes, as the syntax tree counts them."""
 
 DICT_UPDATES = frozenset({'update', 'setdefault'})
-_IMPORT_ERRORS = frozenset({'ImportError', 'ModuleNotFoundError', 'Exception', 'BaseException'})
+# Of a missing module, or a missing part of one.
+_IMPORT_ERRORS = frozenset({'ImportError', 'ModuleNotFoundError', 'AttributeError', 'Exception', 'BaseException'})
 
 
 @dataclass(frozen=True)
@@ -101,10 +102,18 @@ class CodeFacts:
                 if (node.lineno, node.col_offset) <= place <= end:
                     yield node
 
-    def is_literal_at(self, place: Place) -> bool:
-        """Whether the value at this place is written out, so that each part of its type is really there."""
+    def is_in_function(self, place: Place) -> bool:
+        """Whether the place lies in a function, which runs when it is called."""
+        return any(
+            isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+            and (node.lineno, node.col_offset) <= place <= (node.end_lineno or 0, node.end_col_offset or 0)
+            for node in self.nodes
+        )
+
+    def literals_at(self, place: Place) -> list[ast.expr]:
+        """The value at this place when it is written out, so that each part of its type is really there."""
         values = [node.value if isinstance(node, ast.keyword) else node for node in self.starting_at(place)]
-        return bool(values) and all(map(is_literal, values))
+        return values if all(map(is_literal, values)) else []
 
     @cached_property
     def _annotations(self) -> list[tuple[Place, Place]]:
@@ -118,6 +127,18 @@ class CodeFacts:
 def is_name(node: ast.expr) -> TypeGuard[ast.Name]:
     """Whether an expression is a plain name."""
     return isinstance(node, ast.Name)
+
+
+def added_items(node: ast.AST) -> list[ast.expr]:
+    """What a statement adds to a list that is there."""
+    if isinstance(node, ast.AugAssign) and isinstance(node.value, (ast.List, ast.Tuple)):
+        return node.value.elts
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(node.right, ast.List):
+        return node.right.elts
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+        return []
+    items = node.args if node.func.attr in ('append', 'insert', 'extend') else []
+    return [one for item in items for one in (item.elts if isinstance(item, (ast.List, ast.Tuple)) else [item])]
 
 
 def is_called_name(node: ast.AST) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,12 +14,12 @@ from typing import TypeAlias
 from pydantic_ai_harness.sandbox import Finding
 
 from .catalog import Catalog
-from .code_facts import DICT_UPDATES, CodeFacts, Place, is_called_name, is_name
+from .code_facts import DICT_UPDATES, CodeFacts, Place, added_items, is_called_name, is_name
 from .failures import at_line
 from .prompt import HOST_MODULES, MODULES
 from .sandbox_gaps import gaps
 from .sandbox_names import BUILTINS, INSTEAD_OF_BUILTINS, INSTEAD_OF_MODULES
-from .type_names import certainly_unlike, is_plain_data
+from .type_names import certainly_unlike, is_no_literal_of, is_plain_data
 from .unawaited import UnawaitedCalls
 
 _NOT_DEFINED = re.compile(r'Name `(\w+)` used when not defined')
@@ -39,6 +40,7 @@ _NO_ATTRIBUTE_IN_UNION = re.compile(r'Attribute `(\w+)` is not defined on `(.+?)
 # The checker goes on after a subscript of `None` with a type that it does not know.
 _SUBSCRIPT_OF_NONE = 'Cannot subscript object of type `None`'
 _UNKNOWN_PART = re.compile(r' \| \(?Unknown(?: & ~\w+\))?(?=`| \|)')
+_OF_FUNCTION = re.compile(r'(?:function|method|class|constructor of) `(\w+)`')
 _NOT_CALLABLE = re.compile(r'Object of type `(.+)` is not callable')
 
 
@@ -71,7 +73,7 @@ class SnippetCheck:
         return [f'line {line}: {text}{at_line(line, self.code)}' for line, text in sorted(texts)]
 
     def _judge(self, finding: Finding) -> str | None:
-        if finding.rule in _USES_OF_A_VALUE and _UNAWAITED.search(finding.message):
+        if finding.rule in _USES_OF_A_VALUE and _UNAWAITED.search(finding.message) and not self._replaces_calls:
             return f'the result of a call is used without `await` ({finding.message})'
         judge = _JUDGES.get(finding.rule)
         return judge(self, finding) if judge is not None else None
@@ -85,9 +87,11 @@ class SnippetCheck:
 
     # -- one rule each -------------------------------------------------------------------------------------------
 
-    def judge_always(self, finding: Finding) -> str | None:
-        """The code cannot work."""
-        return finding.message
+    def judge_arguments(self, finding: Finding) -> str | None:
+        """Missing, unknown or too many arguments; not judged where the code defines the function in several ways."""
+        match = _OF_FUNCTION.search(finding.message)
+        is_ambiguous = match is not None and self._definitions[match[1]] > 1
+        return None if is_ambiguous or 'to TypedDict' in finding.message else finding.message
 
     def judge_unknown_argument(self, finding: Finding) -> str | None:
         """A keyword that a function does not have; `update` of a result takes any."""
@@ -95,7 +99,7 @@ class SnippetCheck:
         calls = [node for node in self.facts.around(place) if isinstance(node, ast.Call)]
         updates = [one for one in calls if isinstance(one.func, ast.Attribute) and one.func.attr in DICT_UPDATES]
         stored = {(keyword.lineno, keyword.col_offset) for node in updates for keyword in node.keywords}
-        return None if place in stored else finding.message
+        return None if place in stored else self.judge_arguments(finding)
 
     def judge_syntax(self, finding: Finding) -> str | None:
         """What cannot be parsed; the sandbox itself allows `return` at the top."""
@@ -115,7 +119,12 @@ class SnippetCheck:
         match = _NOT_DEFINED.search(finding.message)
         if match is None or match[1] in BUILTINS or match[1] in self.facts.bound or match[1] in self.known:
             return None
-        return None if self.facts.is_annotation(self._place(finding)) else undefined_text(match[1], self.catalog)
+        if self.facts.is_annotation(self._place(finding)):
+            return None
+        is_known = bool(near_names(match[1], self.catalog)) or match[1] in INSTEAD_OF_BUILTINS or match[1] in MODULES
+        if self.facts.is_in_function(self._place(finding)) and not is_known:
+            return None  # later code may define it before the function is called
+        return undefined_text(match[1], self.catalog)
 
     def judge_member(self, finding: Finding) -> str | None:
         """A name that a module does not have."""
@@ -133,24 +142,25 @@ class SnippetCheck:
     def judge_argument(self, finding: Finding) -> str | None:
         """An argument of a tool whose type cannot fit."""
         if match := _VALUE_OF_KEY.search(finding.message):
-            is_literal = self.facts.is_literal_at(self._place(finding))
-            unlike = certainly_unlike(match[1], match[2], self._typed_dicts, every_part=is_literal)
+            literals = self.facts.literals_at(self._place(finding))
+            unlike = certainly_unlike(match[1], match[2], self._typed_dicts, every_part=bool(literals))
+            unlike = unlike or any(is_no_literal_of(one, match[1]) for one in literals)
             return finding.message if unlike and self._call_around(finding) else None
         match = _ARGUMENT.search(finding.message)
         if match is None or self._source_at(finding).startswith('**'):
             return None
         if match[3].startswith('CoroutineType['):
-            return f'an argument of `{match[1]}` is a call without `await`'
+            return None if self._replaces_calls else f'an argument of `{match[1]}` is a call without `await`'
         if match[1] not in self.catalog.functions:
             return None
-        is_literal = self.facts.is_literal_at(self._place(finding))
-        unlike = certainly_unlike(match[2], match[3], self._typed_dicts, every_part=is_literal)
-        return finding.message if unlike else None
+        literals = self.facts.literals_at(self._place(finding))
+        unlike = certainly_unlike(match[2], match[3], self._typed_dicts, every_part=bool(literals))
+        return finding.message if unlike or any(is_no_literal_of(one, match[2]) for one in literals) else None
 
     def judge_key(self, finding: Finding) -> str | None:
         """A key that a result does not have, unless the code itself adds it; or one in a dict passed to a tool."""
         match = _UNKNOWN_KEY.fullmatch(finding.message)
-        if match is None or match[1] in self._stored_keys or not self._is_one_shape(match[2]):
+        if match is None or match[1] in self._stored_keys or not self._is_one_shape(match[2]) or self._mixes_calls:
             return None
         read = self.facts.read_keys.get(self._place(finding))
         if read is not None:
@@ -170,9 +180,11 @@ class SnippetCheck:
         if _NO_MEMBER.search(finding.message):
             return self.judge_member(finding)
         match = _NO_ATTRIBUTE.search(_without_union(finding.message))
-        if match is None or not is_plain_data(match[1], self._typed_dicts) or self._stored_keys:
+        is_result = match is not None and match[1] in self._typed_dicts
+        if match is None or not is_plain_data(match[1], self._typed_dicts):
             return None
-        is_result = match[1] in self._typed_dicts
+        if self._stored_keys or self.facts.dicts_with_computed_keys or (self._has_hints and not is_result):
+            return None
         if is_result and hasattr(dict, match[2]):
             return None
         hint = f". Results are dicts: use `['{match[2]}']`" if is_result else ''
@@ -211,6 +223,40 @@ class SnippetCheck:
     def _async_names(self) -> frozenset[str]:
         names = {name for name, kind in self.catalog.kinds.items() if kind == 'async'}
         return frozenset(names - self._earlier.bound - set(self.known))
+
+    @cached_property
+    def _definitions(self) -> Counter[str]:
+        """How often each function and class is defined."""
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        return Counter(node.name for node in [*self.facts.nodes, *self._earlier.nodes] if isinstance(node, kinds))
+
+    @cached_property
+    def _replaces_calls(self) -> bool:
+        """Whether results take the place of calls in a list or dict, which the checker does not follow."""
+        return any(
+            isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Await)
+            and isinstance(node.targets[0], ast.Subscript)
+            for node in self.facts.nodes
+        )
+
+    @cached_property
+    def _mixes_calls(self) -> bool:
+        """Whether calls of several kinds are put into one list before they are awaited."""
+        added = [one for node in self.facts.nodes for one in added_items(node)]
+        return any(
+            isinstance(one, ast.Call) and is_name(one.func) and one.func.id in self._async_names for one in added
+        )
+
+    @cached_property
+    def _has_hints(self) -> bool:
+        """Whether the code declares types of its own, which need not be true."""
+        return any(
+            isinstance(node, (ast.AnnAssign, ast.ClassDef)) for node in [*self.facts.nodes, *self._earlier.nodes]
+        ) or any(
+            isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.returns is not None
+            for node in [*self.facts.nodes, *self._earlier.nodes]
+        )
 
     def _is_one_shape(self, subscripted: str | None) -> bool:
         """Whether a type has one alternative beside `None`; of several, another may have the key."""
@@ -261,8 +307,8 @@ _Judge: TypeAlias = Callable[[SnippetCheck, Finding], 'str | None']
 _JUDGES: dict[str, _Judge] = {
     'invalid-syntax': SnippetCheck.judge_syntax,
     'unknown-argument': SnippetCheck.judge_unknown_argument,
-    'missing-argument': SnippetCheck.judge_always,
-    'too-many-positional-arguments': SnippetCheck.judge_always,
+    'missing-argument': SnippetCheck.judge_arguments,
+    'too-many-positional-arguments': SnippetCheck.judge_arguments,
     'unused-awaitable': SnippetCheck.judge_unawaited,
     'missing-typed-dict-key': SnippetCheck.judge_missing_key,
     'unresolved-reference': SnippetCheck.judge_undefined,
@@ -287,13 +333,18 @@ def _without_union(message: str) -> str:
     return f'Object of type `{match[2]}` has no attribute `{match[1]}`'
 
 
+def near_names(name: str, catalog: Catalog) -> list[str]:
+    """The functions whose names are most like `name`."""
+    return difflib.get_close_matches(name, catalog.functions, n=3)
+
+
 def undefined_text(name: str, catalog: Catalog) -> str:
     """What to say of a name that nothing defines."""
     if (instead := INSTEAD_OF_BUILTINS.get(name)) is not None:
         return f'the sandbox has no `{name}`; use {instead}'
     if name in catalog.definitions.shown:
         return f'`{name}` is only the shape of a dict: write a dict, `{{...}}`'
-    near = difflib.get_close_matches(name, catalog.functions, n=3)
+    near = near_names(name, catalog)
     return f'`{name}` is not defined' + (f'. Did you mean {" or ".join(f"`{one}`" for one in near)}?' if near else '')
 
 

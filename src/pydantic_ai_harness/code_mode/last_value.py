@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from pydantic_ai_harness.narrowing import is_collection, is_mapping
 
+from .python_text import parse
+
 LAST_RESULT = 'last_result'
 
 # What the sandbox turns into text on its way out (Monty 1.4.0): objects, and where a value refers to itself.
@@ -29,11 +31,8 @@ class NamedCode:
 
 def name_last_value(code: str) -> NamedCode:
     """Bind the last expression to `last_result`, unless it is a name already. Lines stay where they are."""
-    try:
-        body = ast.parse(code).body
-    except (SyntaxError, ValueError, RecursionError):  # the sandbox may know newer syntax than this Python
-        return NamedCode(code, None)
-    last = body[-1] if body else None
+    tree = parse(code)
+    last = tree.body[-1] if tree is not None and tree.body else None
     if not isinstance(last, ast.Expr):
         return NamedCode(code, None)
     if isinstance(last.value, ast.Name):

@@ -61,10 +61,14 @@ def run_code_description(catalog: str, grants: Grants, *, max_tool_calls: int) -
     """The description of the `run_code` tool."""
     introduction = _INTRODUCTION.format(modules=', '.join(MODULES), grants=_grants_text(grants))
     budget = f'- At most {max_tool_calls} function calls in one run.'
-    functions = f'Functions:\n\n```python\n{catalog}\n```' if catalog else 'There are no functions to call.'
+    fence = _FENCE
+    while fence in catalog:
+        fence += '`'
+    functions = f'Functions:\n\n{fence}python\n{catalog}\n{fence}' if catalog else 'There are no functions to call.'
     return f'{introduction}\n{budget}\n\n{functions}'
 
 
+_FENCE = '```'
 CODE_DESCRIPTION = 'The Python code to run.'
 RESTART_DESCRIPTION = 'Drop all variables, imports and functions of earlier code first.'
 

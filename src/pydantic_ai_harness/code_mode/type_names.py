@@ -34,6 +34,21 @@ def certainly_unlike(expected: str, found: str, typed_dicts: Collection[str], *,
     return _Comparison(typed_dicts, every_part=every_part).unlike(wanted, given)
 
 
+def is_no_literal_of(value: ast.expr, expected: str) -> bool:
+    """Whether a list that is written out holds text that the literals of `expected` do not have."""
+    wanted = _parse(expected)
+    if wanted is None or not isinstance(value, ast.List):
+        return False
+    lists = [part for part in _parts(wanted) if _kind(part, ()) == 'sequence']
+    allowed = [_argument(one) for part in lists for element in _elements(part) for one in _parts(element)]
+    if len(lists) != 1 or not allowed or not all(isinstance(one, ast.Constant) for one in allowed):
+        return False
+    values = {one.value for one in allowed if isinstance(one, ast.Constant)}
+    return any(
+        isinstance(one, ast.Constant) and isinstance(one.value, str) and one.value not in values for one in value.elts
+    )
+
+
 def is_plain_data(text: str, typed_dicts: Collection[str]) -> bool:
     """Whether a type is JSON data and nothing else, so that an attribute it lacks is certainly missing."""
     node = _parse(text)

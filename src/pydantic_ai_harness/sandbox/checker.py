@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -23,6 +24,7 @@ UNTYPED = '_untyped()'
 _HEAD = 'from typing import TYPE_CHECKING as _checking, Any as _Any\ndef _untyped() -> _Any: ...\nif _checking:\n'
 _INDENT = '    '
 # The feed fails here after it was checked, so that none of its names stay behind.
+_IGNORE = re.compile(r'#\s*(type|ty)\s*:\s*ignore')
 _TAIL = 'raise RuntimeError\n'
 
 
@@ -150,7 +152,8 @@ def _without_form_feeds(line: str) -> str:
     """One among the indentation starts it anew, which would let the line leave the `if` and run."""
     code = line.lstrip(' \t\f')
     indentation = line[: len(line) - len(code)].rpartition('\f')[2]
-    return indentation + code.replace('\f', ' ')
+    # And no comment of the model's may silence the checker.
+    return indentation + _IGNORE.sub(r'# \1', code.replace('\f', ' '))
 
 
 def _lines(code: str) -> list[str]:
