@@ -7377,7 +7377,7 @@ KNOWN_FALSE_ALARMS: list[Program] = [
         expected='<li>Ada</li>',
     ),
 ]
-"""Correct programs that the type check refuses. Not tested yet."""
+"""Correct programs that an early version refused; `known.STILL_REFUSED` names those that still are."""
 
 KNOWN_CRASHES: list[Program] = [
     _program(
