@@ -13,13 +13,14 @@ from pydantic import ValidationError
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability, CombinedCapability
 from pydantic_ai.exceptions import (
-    AgentRunError,
     ApprovalRequired,
     CallDeferred,
     ModelRetry,
+    RunCancelled,
     ToolFailed,
     ToolFailedError,
     ToolRetryError,
+    UsageLimitExceeded,
     UserError,
 )
 from pydantic_ai.messages import ToolReturn, UserContent, is_multi_modal_content
@@ -107,7 +108,7 @@ class Dispatcher(Generic[AgentDepsT]):
         except (ApprovalRequired, CallDeferred) as deferral:
             needs = 'needs approval' if isinstance(deferral, ApprovalRequired) else 'is answered outside the run'
             return _deny(call, f'{call.tool_name} {needs}, and {self._why_unanswered()}.')
-        except (AgentRunError, UserError, asyncio.CancelledError):
+        except (UsageLimitExceeded, RunCancelled, UserError, asyncio.CancelledError):
             raise
         except Exception as error:  # noqa: BLE001  whatever a tool raises, the code may catch
             crossing = _crossing(call, error)
@@ -129,7 +130,8 @@ class Dispatcher(Generic[AgentDepsT]):
         limits = self.ctx.usage_limits
         if limits is not None and limits.tool_calls_limit is not None:
             usage = self.ctx.usage
-            limits.check_before_tool_call(replace(usage, tool_calls=usage.tool_calls + self._running + 1))
+            # This call, those that run, and the `run_code` call itself are counted only once they are over.
+            limits.check_before_tool_call(replace(usage, tool_calls=usage.tool_calls + self._running + 2))
 
     def _why_unanswered(self) -> str:
         capability = self.manager.root_capability

@@ -87,6 +87,8 @@ class Driver:
     def cancel(self) -> None:
         """Ask everything to end: the turn in flight, nested calls, sleeps."""
         self.session.abort()
+        if self._turn is not None:
+            self._turn.cancel()
         self._cancel_tasks()
 
     async def finished(self) -> None:

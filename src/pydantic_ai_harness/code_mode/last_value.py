@@ -11,8 +11,10 @@ from pydantic_ai_harness.narrowing import is_collection, is_mapping
 
 from .python_text import parse
 
-LAST_RESULT = 'last_result'
+LAST_RESULT = '_'
+"""As at Python's prompt."""
 
+_MAX_DEPTH = 250
 # What the sandbox turns into text on its way out (Monty 1.4.0): objects, and where a value refers to itself.
 _TEXT_OF_AN_OBJECT = re.compile(
     r'<.*>|(?:range|slice|dict_keys|dict_values|dict_items|functools\.partial)\(.*\)|\[\.\.\.\]|\{\.\.\.\}|\(\.\.\.\)',
@@ -30,7 +32,7 @@ class NamedCode:
 
 
 def name_last_value(code: str) -> NamedCode:
-    """Bind the last expression to `last_result`, unless it is a name already. Lines stay where they are."""
+    """Bind the last expression to `_`, unless it is a name already. Lines stay where they are."""
     tree = parse(code)
     last = tree.body[-1] if tree is not None and tree.body else None
     if not isinstance(last, ast.Expr):
@@ -48,13 +50,15 @@ def name_last_value(code: str) -> NamedCode:
     return NamedCode(f'{named}\n{LAST_RESULT}', LAST_RESULT)
 
 
-def looks_opaque(value: object, functions: Collection[str]) -> bool:
+def looks_opaque(value: object, functions: Collection[str], depth: int = 0) -> bool:
     """Whether a value may hold something that is no data, and came as text: an object, a cycle, one of `functions`."""
     if isinstance(value, str):
         return value in functions or _TEXT_OF_AN_OBJECT.fullmatch(value) is not None
+    if depth > _MAX_DEPTH:
+        return False  # refused for its depth
     if is_mapping(value):
-        return any(looks_opaque(item, functions) for item in value.values())
-    return is_collection(value) and any(looks_opaque(item, functions) for item in value)
+        return any(looks_opaque(item, functions, depth + 1) for item in value.values())
+    return is_collection(value) and any(looks_opaque(item, functions, depth + 1) for item in value)
 
 
 def find_opaque(name: str) -> str:

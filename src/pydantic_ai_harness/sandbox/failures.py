@@ -11,9 +11,11 @@ from .steps import Failed, FailureKind, Frame
 _LIMIT_TEXTS: tuple[tuple[type[BaseException], str, FailureKind], ...] = (
     (TimeoutError, 'feed time limit exceeded', FailureKind.TIME),
     (MemoryError, 'memory limit exceeded', FailureKind.MEMORY),
+    (MemoryError, 'the worker exceeded its memory limit', FailureKind.MEMORY),
+    (RuntimeError, 'request frame of', FailureKind.MEMORY),
 )
 # And so it refuses syntax that it does not have, before any of the code runs.
-_UNSUPPORTED_SYNTAX = 'The monty syntax parser does not'
+_UNSUPPORTED_SYNTAX = ('The monty syntax parser does not', 'Wildcard imports')
 
 
 def lost(kind: FailureKind, message: str) -> Failed:

@@ -152,6 +152,7 @@ class Session:
         Once the future is done, the session may be fed again and starts afresh.
         """
         future: Future[None] = Future()
+        future.set_running_or_notify_cancel()  # whoever waits may be cancelled, the closing is not
 
         def finish() -> Callable[[], None]:
             self._drop()
@@ -226,6 +227,8 @@ class Session:
                 step = self._lose(FailureKind.CRASH, str(error))
             except pydantic_monty.MontyError as error:
                 step = self._failed(error)
+            except RuntimeError as error:  # Monty's word for a session that it has given up
+                step = self._lose(FailureKind.CRASH, str(error))
             finally:
                 self._switch.end()
             if self._printed.overflowed:
@@ -362,9 +365,11 @@ class Session:
         kind = self._snippet.functions.get(name)
         if kind is None:
             return NameError(self._unknown_name(name))
-        call = Call(
-            snapshot.call_id, name, snapshot.args, snapshot.kwargs, self._line_of(snapshot), blocking=kind == 'plain'
-        )
+        try:
+            args, kwargs = snapshot.args, snapshot.kwargs
+        except Exception as error:  # noqa: BLE001  Python has no such value, a dict with unhashable keys for example
+            return TypeError(f'an argument of {name}() cannot leave the sandbox: {error}')
+        call = Call(snapshot.call_id, name, args, kwargs, self._line_of(snapshot), blocking=kind == 'plain')
         return self._snippet.admit(call) or call
 
     def _look_up(self, snapshot: NameLookupSnapshot) -> SyncSnapshot:
