@@ -38,6 +38,15 @@ class RunState:
     """Of the snippet that ran last; it may still be ending when the snippet was cancelled."""
     has_warned: bool = False
 
+    async def end(self) -> None:
+        """Give everything back; what was asked for is done also when this is cancelled meanwhile."""
+        self.types.reset()
+        closing = asyncio.wrap_future(self.session.close())
+        try:
+            await self.settle()
+        finally:
+            await closing
+
     async def settle(self) -> None:
         """End what a cancelled snippet may have left."""
         if self.driver is not None:

@@ -78,10 +78,12 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
 
     async def __aexit__(self, *args: object) -> bool | None:
         """Give the session's worker back."""
-        if self.run is not None:
-            await self.run.settle()
-            await self.run.reset()
-        return await super().__aexit__(*args)
+        try:
+            if self.run is not None:
+                await self.run.end()
+        finally:
+            handled = await super().__aexit__(*args)
+        return handled
 
     async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
         """The native tools, and `run_code` for the others.

@@ -114,6 +114,15 @@ class WorkerPool:
         self._threads.submit(self._work, _Queued(tenant, turn), None)
         return True
 
+    def forget(self, tenant: Tenant) -> None:
+        """Take back the place of a session that has given its worker up without being asked."""
+        with self._lock:
+            if tenant in self._lendable and not tenant.holds_worker:
+                del self._lendable[tenant]
+                self._free += 1
+            granted = self._grant()
+        self._start(granted)
+
     def checkout(
         self,
         *,

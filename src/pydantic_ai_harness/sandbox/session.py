@@ -17,7 +17,7 @@ from pydantic_monty import FunctionSnapshot, FutureSnapshot, MontyComplete, Name
 
 from .failures import describe_error, lost, unlike_a_limit
 from .limits import MAX_PRINTED_BYTES, SandboxLimits
-from .pool import WorkerPool
+from .pool import ForkedError, PoolClosedError, WorkerPool
 from .steps import (
     Answer,
     Call,
@@ -156,6 +156,7 @@ class Session:
 
         def finish() -> Callable[[], None]:
             self._drop()
+            self._pool.forget(self)
             return lambda: future.set_result(None)
 
         self.abort()
@@ -227,6 +228,8 @@ class Session:
                 step = self._lose(FailureKind.CRASH, str(error))
             except pydantic_monty.MontyError as error:
                 step = self._failed(error)
+            except (PoolClosedError, ForkedError):
+                raise
             except RuntimeError as error:  # Monty's word for a session that it has given up
                 step = self._lose(FailureKind.CRASH, str(error))
             finally:
