@@ -7393,4 +7393,4 @@ KNOWN_CRASHES: list[Program] = [
         expected='Ada',
     ),
 ]
-"""Programs that pass the type check and end the run of the agent with an error. Not tested yet."""
+"""Programs that pass the type check and end the run of the agent with an error."""

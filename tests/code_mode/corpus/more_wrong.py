@@ -4633,4 +4633,4 @@ KNOWN_MISSES: list[WrongProgram] = [
         mentions='users',
     ),
 ]
-"""Wrong programs that the type check lets through. Not tested yet."""
+"""Wrong programs that the type check lets through."""
