@@ -1303,7 +1303,7 @@ async def test_cm8_a_tool_may_be_called_last_result() -> None:
 
 @pytest.fixture
 def small_cap(monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr('pydantic_ai_harness.sandbox.session.MAX_PRINTED_BYTES', 1000)
+    monkeypatch.setattr('pydantic_ai_harness.sandbox.snippet.MAX_PRINTED_BYTES', 1000)
     return 1000
 
 

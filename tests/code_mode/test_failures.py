@@ -367,7 +367,7 @@ Variables that were assigned before the error are kept.\
 
 
 async def test_beyond6_print_cap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr('pydantic_ai_harness.sandbox.session.MAX_PRINTED_BYTES', 1000)
+    monkeypatch.setattr('pydantic_ai_harness.sandbox.snippet.MAX_PRINTED_BYTES', 1000)
     code = "await add(a=1)\nfor n in range(50):\n    print('x' * 100)"
     text = await text_of(code)
     assert re.sub(r'Printed until then:\n[x\n]*', 'Printed until then: ...\n\n', text) == snapshot("""\

@@ -28,7 +28,7 @@ from pydantic_ai_harness.sandbox import (
     WorkerPool,
     shared_pool,
 )
-from pydantic_ai_harness.sandbox import session as session_module
+from pydantic_ai_harness.sandbox import snippet as snippet_module
 
 from .driving import (
     FOREVER,
@@ -166,7 +166,7 @@ def test_beyond2_a_snippet_that_fails_costs_the_pool_nothing(lone_worker: Worker
 def test_beyond2_a_snippet_that_printed_too_much_never_blocks_another_session(
     lone_worker: WorkerPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_module, 'MAX_PRINTED_BYTES', 1_000)
+    monkeypatch.setattr(snippet_module, 'MAX_PRINTED_BYTES', 1_000)
     session, other = Session(lone_worker), Session(lone_worker)
     assert failure_of(feed(session, 'print("x" * 2_000)\nask()', plain='ask')).kind is FailureKind.PRINTED
     assert feed(other, '1').result(2) == Finished(1)

@@ -20,7 +20,7 @@ from pydantic_ai_harness.sandbox import (
     Snippet,
     WorkerPool,
 )
-from pydantic_ai_harness.sandbox import session as session_module
+from pydantic_ai_harness.sandbox import snippet as snippet_module
 
 from .driving import (
     FOREVER,
@@ -264,12 +264,12 @@ def test_cm8_printed_text_can_be_read_while_the_snippet_waits(session: Session) 
 
 @pytest.fixture
 def print_cap(monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(session_module, 'MAX_PRINTED_BYTES', 1_000)
+    monkeypatch.setattr(snippet_module, 'MAX_PRINTED_BYTES', 1_000)
     return 1_000
 
 
 def test_cm9_the_cap_is_10_mib(session: Session) -> None:
-    assert session_module.MAX_PRINTED_BYTES == 10 * 1024 * 1024
+    assert snippet_module.MAX_PRINTED_BYTES == 10 * 1024 * 1024
     run(session, 'for _ in range(10): print("x" * 1024 * 1024, end="")')
     assert len(session.printed) == 10 * 1024 * 1024
     failed = failure_of(feed(session, 'for _ in range(10): print("x" * 1024 * 1024)'))

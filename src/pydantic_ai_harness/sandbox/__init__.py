@@ -3,7 +3,8 @@
 from .checker import UNTYPED, Finding, TypeChecker
 from .limits import ResourceLimits, SandboxLimits
 from .pool import PoolClosedError, WorkerPool, shared_pool
-from .session import Session, Snippet
+from .session import Session
+from .snippet import Snippet
 from .steps import (
     Answer,
     Call,

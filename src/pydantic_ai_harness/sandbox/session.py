@@ -6,25 +6,24 @@ import difflib
 import functools
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import pydantic_monty
 from pydantic_monty import FunctionSnapshot, FutureSnapshot, MontyComplete, NameLookupSnapshot, SyncSnapshot
 
 from .failures import describe_error, lost, unlike_a_limit
-from .limits import MAX_PRINTED_BYTES, SandboxLimits
+from .limits import SandboxLimits
 from .pool import ForkedError, PoolClosedError, WorkerPool
+from .snippet import Printed, Snippet
 from .steps import (
     Answer,
     Call,
     Failed,
     FailureKind,
     Finished,
-    FunctionKind,
     Needs,
     Raised,
     Request,
@@ -33,9 +32,6 @@ from .steps import (
     Step,
 )
 from .turn_switch import TurnSwitch
-
-Admit: TypeAlias = Callable[[Call], BaseException | None]
-"""Asked for each call as the code makes it; an error is raised at the call site instead of making the call."""
 
 
 class _AbortedError(Exception):
@@ -49,43 +45,6 @@ class _StateLostError(Exception):
 _OS_POLICY: pydantic_monty.OSPolicy = {'datetime': 'call_host', 'sleep': 'call_host', 'random_start': 'call_host'}
 _PENDING: pydantic_monty.ExternalFuture = {'future': ...}
 _Waiting: TypeAlias = FunctionSnapshot | FutureSnapshot
-
-
-@dataclass(kw_only=True)
-class Snippet:
-    """One piece of code to feed, with what it may call and touch."""
-
-    code: str
-    functions: Mapping[str, FunctionKind] = field(default_factory=dict[str, FunctionKind])
-    """The host functions by name; any other unknown name raises `NameError` in the code."""
-    admit: Admit = field(default=lambda call: None)
-    mounts: Sequence[pydantic_monty.MountDir] = ()
-
-    @property
-    def keeps_worker(self) -> bool:
-        """Whether its state cannot be stored half-way: overlay writes live beside the worker, not in the dump."""
-        return any(mount.mode == 'overlay' for mount in self.mounts)
-
-
-class _Printed:
-    """Collects what a snippet prints, up to the cap; past it, the worker is stopped, which else would go on."""
-
-    def __init__(self, stop: Callable[[], None]) -> None:
-        self._stop = stop
-        self.overflowed = False
-        self._parts: list[str] = []
-        self._bytes = 0
-
-    def __call__(self, stream: Literal['stdout', 'stderr'], text: str) -> None:
-        self._bytes += len(text.encode('utf-8', 'replace'))
-        if self._bytes > MAX_PRINTED_BYTES:
-            self.overflowed = True
-            self._stop()
-        else:
-            self._parts.append(text)
-
-    def read(self) -> str:
-        return ''.join(self._parts)
 
 
 class Session:
@@ -120,7 +79,7 @@ class Session:
         self._snippet = Snippet(code='')
         self._switch = TurnSwitch()
         self._epoch = 0
-        self._printed = _Printed(self._switch.stop)
+        self._printed = Printed(self._switch.stop)
         self._feeds = 0
         self._lost = ''
         self._closing: deque[Callable[[], Callable[[], None]]] = deque()
@@ -299,7 +258,7 @@ class Session:
         if self._mid_snippet:
             self._drop()
         self._epoch = epoch
-        self._printed = _Printed(self._switch.stop)
+        self._printed = Printed(self._switch.stop)
         self._snippet = snippet
         monty = self._take_up()
         self._feeds += 1
