@@ -1189,13 +1189,12 @@ async def test_cm8_a_tool_as_the_last_value_gives_a_retry() -> None:
 
 
 @pytest.mark.parametrize('name', ['type', 'list', 'any', 'repr', 'enumerate'])
-@pytest.mark.xfail(reason='BUG: code that has a variable with the name of a builtin has functions sent as text')
 async def test_cm8_a_variable_named_like_a_builtin_does_not_hide_what_cannot_be_sent(name: str) -> None:
     assert 'cannot be sent back' in await retry_of(f"{name} = 'mine'\n{{'f': [lambda: 1]}}")
 
 
 @pytest.mark.xfail(
-    reason='BUG: looking for what cannot be sent may use up the limits, and the session is gone unnoticed'
+    reason='looking through a large value may use up the limits; the model is told that the session is gone'
 )
 async def test_cm8_a_large_value_with_suspicious_text_is_still_in_its_variable() -> None:
     code_mode = CodeMode[None](resource_limits={'max_memory': 12 * 2**20}, max_result_bytes=1_000)

@@ -177,6 +177,14 @@ def test_cm8_an_argument_that_has_no_host_form_is_a_failed_step(session: Session
     assert failure_of(future).kind is FailureKind.ERROR
 
 
+def test_beyond6_awaiting_a_call_that_an_earlier_snippet_left_behind_is_an_error(session: Session) -> None:
+    value_of(feed(session, 'early = ask(1)', awaited='ask'))
+    failed = failure_of(feed(session, 'await early', awaited='ask'))
+    assert (failed.kind, failed.error_type) == (FailureKind.ERROR, 'RuntimeError')
+    assert 'made and did not await' in failed.message
+    assert works(session)
+
+
 @pytest.mark.xfail(reason='every answer of that step is replaced by the error of the bad one', raises=AssertionError)
 def test_cm7_an_answer_that_cannot_be_converted_spoils_no_other(session: Session) -> None:
     code = 'async def safe(call):\n  try: return await call\n  except TypeError: return "refused"\n'

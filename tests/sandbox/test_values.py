@@ -106,6 +106,10 @@ def test_cm6_a_json_value_enters_as_it_is(value: object) -> None:
     assert (repr(to_sandbox(value)), repr(to_sandbox([value]))) == (repr(value), repr([value]))
 
 
+def test_cm6_halves_of_surrogate_pairs_become_question_marks() -> None:
+    assert to_sandbox(['a\ud800é', 'é😀']) == ['a?é', 'é😀']
+
+
 WRAPS: dict[str, Callable[[float], object]] = {
     'list': lambda number: [number],
     'dataclass': lambda number: Point(1, [number]),
@@ -177,6 +181,14 @@ def test_cm6_a_refusal_is_a_type_error_of_the_package_and_knows_its_parts() -> N
         '[0]',
         'keys are sent as text',
     )
+
+
+def test_cm6_a_long_place_is_cut() -> None:
+    value: object = Opaque()
+    for _ in range(30):
+        value = {'key': value}
+    place = "['key']" * 30
+    assert refusal(value) == f'an object of type Opaque at {place[:80]}... cannot be passed on'
 
 
 def test_cm6_depth_is_bounded() -> None:

@@ -58,14 +58,14 @@ def not_run_text(problems: Sequence[str]) -> str:
     return f'The code was not run: no tool was called and nothing changed. Mend this and send it again:\n\n{found}'
 
 
-def unreturnable_text(what: str, printed: str, ledger: Ledger) -> str:
+def unreturnable_text(what: str, printed: str, ledger: Ledger, *, lost: bool = False) -> str:
     """For code that ran to its end, but whose last value cannot be sent."""
     headline = (
         f'The code ran to its end, but its last expression is {what}, which cannot be sent back. '
         'Return data instead: text, numbers, lists and dicts of them.'
     )
     kept = 'Variables are kept: the next code can use what this one computed, without calling the tools again.'
-    parts = [headline, _printed_part(printed), calls_part(ledger), kept]
+    parts = [headline, _printed_part(printed), calls_part(ledger), RESET if lost else kept]
     return '\n\n'.join(part for part in parts if part)
 
 

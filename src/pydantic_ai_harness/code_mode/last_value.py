@@ -20,6 +20,7 @@ _TEXT_OF_AN_OBJECT = re.compile(
     r'<.*>|(?:range|slice|dict_keys|dict_values|dict_items|functools\.partial)\(.*\)|\[\.\.\.\]|\{\.\.\.\}|\(\.\.\.\)',
     re.DOTALL,
 )
+_SURELY_AN_OBJECT = re.compile(r"<function '.*' at 0x[0-9a-f]+>|<coroutine external_future\(\d+\)>|<class '\w+'>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,14 @@ def looks_opaque(value: object, functions: Collection[str], depth: int = 0) -> b
     if is_mapping(value):
         return any(looks_opaque(item, functions, depth + 1) for item in value.values())
     return is_collection(value) and any(looks_opaque(item, functions, depth + 1) for item in value)
+
+
+def is_surely_opaque(value: object, depth: int = 0) -> bool:
+    """Whether a value holds what cannot be text that somebody wrote: `<function 'f' at 0x2c>`."""
+    if isinstance(value, str):
+        return _SURELY_AN_OBJECT.fullmatch(value) is not None
+    items = list(value.values()) if is_mapping(value) else value if is_collection(value) else ()
+    return depth <= _MAX_DEPTH and any(is_surely_opaque(item, depth + 1) for item in items)
 
 
 def find_opaque(name: str) -> str:

@@ -16,8 +16,8 @@ from pydantic_ai_harness.sandbox import CannotCrossError, Failed, Finished, Sess
 from .catalog import Catalog
 from .dispatch import Dispatcher, Media
 from .driver import Driver, SleepAllowance
-from .failures import FailedSnippet, failure_text, not_run_text, unreturnable_text
-from .last_value import NamedCode, find_opaque, looks_opaque, name_last_value
+from .failures import RESET, FailedSnippet, failure_text, not_run_text, unreturnable_text
+from .last_value import NamedCode, find_opaque, is_surely_opaque, looks_opaque, name_last_value
 from .ledger import Ledger
 from .result import Result
 from .typecheck import SessionTypes
@@ -136,19 +136,25 @@ class SnippetRun(Generic[AgentDepsT]):
     async def _data(self, value: object, named: NamedCode, printed: str) -> object:
         try:
             if looks_opaque(value, self.catalog.functions):
-                await self._refuse_opaque(named)
+                await self._refuse_opaque(value, named)
             return from_sandbox(value)
         except CannotCrossError as error:
             what = f'{error.what}{f" at `{error.path}` of the result" if error.path else ""}'
-            raise ModelRetry(unreturnable_text(what, printed, self.ledger)) from error
+            raise ModelRetry(unreturnable_text(what, printed, self.ledger, lost=error.reason == RESET)) from error
 
-    async def _refuse_opaque(self, named: NamedCode) -> None:
+    async def _refuse_opaque(self, value: object, named: NamedCode) -> None:
         """Look in the sandbox whether text of a suspicious form is text, or stands for something that is no data."""
         if named.name is None:
-            raise CannotCrossError('a function or a cycle', '')
-        step = await asyncio.wrap_future(self.run.session.feed(Snippet(code=find_opaque(named.name))))
-        found = step.value if isinstance(step, Finished) else None
-        if is_collection(found):
-            kind, path = map(str, found)
-            what = 'a call that was not awaited' if kind == 'coroutine' else f'a {kind}'
-            raise CannotCrossError(what, path)
+            step = None
+        else:
+            code = Snippet(code=find_opaque(named.name))
+            step = await asyncio.wrap_future(self.run.session.feed(code))
+        if isinstance(step, Failed) and step.session_lost:
+            self.run.types.reset()
+            raise CannotCrossError('a value that is too large to be looked through', '', RESET)
+        if isinstance(step, Finished) and is_collection(step.value):
+            kind, path = map(str, step.value)
+            raise CannotCrossError('a call that was not awaited' if kind == 'coroutine' else f'a {kind}', path)
+        # It could not be looked at: it has no name, or the code gave a builtin's name to something else.
+        if not isinstance(step, Finished) and is_surely_opaque(value):
+            raise CannotCrossError('a function, a class or a call that was not awaited', '')
