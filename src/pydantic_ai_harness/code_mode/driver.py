@@ -61,6 +61,7 @@ class Driver:
     _queued: dict[int, Request] = field(default_factory=dict[int, Request])
     _tasks: dict[int, asyncio.Task[Answer]] = field(default_factory=dict[int, 'asyncio.Task[Answer]'])
     _turn: Future[Step] | None = None
+    _is_cancelled: bool = False
 
     async def run(self, snippet: Snippet) -> Finished | Failed:
         """Feed `snippet` and answer what it needs.
@@ -71,6 +72,7 @@ class Driver:
         try:
             step = await self._step(self.session.feed(snippet))
             while isinstance(step, Needs):
+                self._stop_if_cancelled()
                 answers = await self._answer(step)
                 step = await self._step(self.session.advance(answers))
         except asyncio.CancelledError:
@@ -86,6 +88,7 @@ class Driver:
 
     def cancel(self) -> None:
         """Ask everything to end: the turn in flight, nested calls, sleeps."""
+        self._is_cancelled = True
         self.session.abort()
         if self._turn is not None:
             self._turn.cancel()
@@ -93,13 +96,10 @@ class Driver:
 
     async def finished(self) -> None:
         """Wait until nothing of the snippet goes on any more, also when this is cancelled meanwhile."""
-        pending: list[asyncio.Future[Any]] = [task for task in self._tasks.values() if not task.done()]
-        if self._turn is not None and not self._turn.done():
-            pending.append(asyncio.wrap_future(self._turn))
         cancelled: asyncio.CancelledError | None = None
-        while waiting := [one for one in pending if not one.done()]:
+        while pending := self._unfinished():
             try:
-                await asyncio.wait(waiting)
+                await asyncio.wait(pending)
             except asyncio.CancelledError as error:
                 cancelled = error
         for task in self._tasks.values():
@@ -108,6 +108,12 @@ class Driver:
         self._tasks.clear()
         if cancelled is not None:
             raise cancelled
+
+    def _unfinished(self) -> list[asyncio.Future[Any]]:
+        pending: list[asyncio.Future[Any]] = [task for task in self._tasks.values() if not task.done()]
+        if self._turn is not None and not self._turn.done():
+            pending.append(asyncio.wrap_future(self._turn))
+        return pending
 
     async def _step(self, turn: Future[Step]) -> Step:
         self._turn = turn
@@ -168,6 +174,11 @@ class Driver:
             )
         await asyncio.sleep(sleep.seconds)
         return Returned(None)
+
+    def _stop_if_cancelled(self) -> None:
+        """The end of a run cancels the driver before the framework cancels the task that runs it."""
+        if self._is_cancelled:
+            raise asyncio.CancelledError
 
     def _cancel_tasks(self) -> None:
         for task in self._tasks.values():

@@ -59,7 +59,8 @@ together: `a, b = await asyncio.gather(f(a=1), g(b=2))` (after `import asyncio`)
 
 def run_code_description(catalog: str, grants: Grants, *, max_tool_calls: int) -> str:
     """The description of the `run_code` tool."""
-    introduction = _INTRODUCTION.format(modules=', '.join(MODULES), grants=_grants_text(grants))
+    modules = sorted([*MODULES, *HOST_MODULES]) if grants.os_access else MODULES
+    introduction = _INTRODUCTION.format(modules=', '.join(modules), grants=_grants_text(grants))
     budget = f'- At most {max_tool_calls} function calls in one run.'
     fence = _FENCE
     while fence in catalog:

@@ -37,9 +37,11 @@ class RunState:
     driver: Driver | None = None
     """Of the snippet that ran last; it may still be ending when the snippet was cancelled."""
     has_warned: bool = False
+    has_ended: bool = False
 
     async def end(self) -> None:
         """Give everything back; what was asked for is done also when this is cancelled meanwhile."""
+        self.has_ended = True
         self.types.reset()
         closing = asyncio.wrap_future(self.session.close())
         try:
@@ -101,6 +103,8 @@ class SnippetRun(Generic[AgentDepsT]):
         )
 
     async def _drive(self, code: str) -> Finished | Failed:
+        if self.run.has_ended:  # a cancelled run ends before the task of its tool call does
+            raise asyncio.CancelledError
         self.run.driver = driver = Driver(
             session=self.run.session,
             perform=lambda call: self.dispatcher.call(self.ledger.calls[call.id]),

@@ -72,7 +72,8 @@ class UnawaitedCalls:
     def _results(self) -> Iterable[ast.expr]:
         """What the last expression is made of, where it is written out."""
         body = self.facts.tree.body if self.facts.tree is not None else []
-        if body and isinstance(body[-1], ast.Expr):
+        # A call that stands alone is the checker's to find.
+        if body and isinstance(body[-1], ast.Expr) and not isinstance(body[-1].value, ast.Call):
             yield from _elements(body[-1].value)
 
     @cached_property
