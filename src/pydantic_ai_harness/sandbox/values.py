@@ -106,7 +106,7 @@ def _host_leaf(value: object, path: str) -> object:
         jsonable: object = pydantic_core.to_jsonable_python(value, bytes_mode='base64', inf_nan_mode='constants')
     except (pydantic_core.PydanticSerializationError, ValueError, RecursionError) as error:
         if isinstance(value, pydantic.BaseModel):  # its bytes may be no text
-            return value.model_dump()
+            return value.model_dump(by_alias=True)
         raise CannotCrossError(f'an object of type {type(value).__name__}', path) from error
     if type(jsonable) is type(value):
         raise CannotCrossError(f'an object of type {type(value).__name__}', path)
