@@ -1287,13 +1287,13 @@ async def test_cm8_a_picture_is_not_held_back_by_the_limit_on_json() -> None:
 
 
 async def test_cm8_a_variable_of_the_code_is_not_overwritten() -> None:
-    _, _, kept = await run_snippets('last_result = [1, 2, 3]', 'len(last_result)', 'last_result')
+    _, _, kept = await run_snippets('result = [1, 2, 3]', 'len(result)', 'result')
     assert kept.content == [1, 2, 3]
 
 
-async def test_cm8_a_tool_may_be_called_last_result() -> None:
-    tool = Tool(add, name='last_result')
-    returns = await run_snippets('await last_result(a=1)', '1 + 1', 'await last_result(a=2)', tools=[tool])
+async def test_cm8_a_tool_may_be_called_last() -> None:
+    tool = Tool(add, name='last')
+    returns = await run_snippets('await last(a=1)', '1 + 1', 'await last(a=2)', tools=[tool])
     assert [part.content for part in returns] == [1, 2, 2]
 
 

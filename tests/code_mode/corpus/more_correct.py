@@ -3252,7 +3252,7 @@ _SESSIONS = [
         await search_tickets(query='dark')
         """,
         """
-        last = last_result[0]
+        last = _[0]
         last['key']
         """,
         expected='WEB-2',
