@@ -25,6 +25,8 @@ from pydantic_ai_harness.sandbox import (
     Step,
 )
 
+from .waiting import result_of
+
 Perform = Callable[[Call], Awaitable[Answer]]
 
 
@@ -118,7 +120,7 @@ class Driver:
     async def _step(self, turn: Future[Step]) -> Step:
         self._turn = turn
         try:
-            return await asyncio.wrap_future(turn)
+            return await result_of(turn)
         except Exception as error:  # noqa: BLE001  a fault of the host must not end the run
             return Failed(FailureKind.CRASH, type(error).__name__, str(error), session_lost=True)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -12,6 +11,7 @@ from .catalog import Catalog
 from .code_facts import CodeFacts
 from .findings import SnippetCheck
 from .last_value import LAST_RESULT
+from .waiting import result_of
 
 _MAX_BEFORE = 30_000
 
@@ -33,7 +33,7 @@ class SessionTypes:
         """What is certainly wrong with `code`; empty when it may run."""
         before = ''.join([_untyped_names(self._too_old), *self._before])
         future = self.checker.check(_checkable(code), stubs=catalog.stubs, before=before)
-        findings = await asyncio.wrap_future(future)
+        findings = await result_of(future)
         known = {*self._untyped, LAST_RESULT} if self._before else self._untyped
         return SnippetCheck(code, before, catalog, known, self._stored_keys).problems(findings)
 
