@@ -109,7 +109,7 @@ class SnippetCheck:
         """A call of a tool as a statement."""
         calls = [node for node in self.facts.starting_at(self._place(finding)) if isinstance(node, ast.Call)]
         names = [node.func.id for node in calls if is_name(node.func)]
-        if calls and not any(name in self.catalog.functions for name in names) and not names:
+        if calls and not names:
             is_gather = any(ast.unparse(node.func).endswith('gather') for node in calls)
             return 'the `gather` has no effect without `await`' if is_gather else None
         return 'the call has no effect without `await`'

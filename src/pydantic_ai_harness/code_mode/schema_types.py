@@ -133,7 +133,7 @@ class SchemaTypes:
         if self._is_object(schema):
             return self._typed_dict(schema, _title(schema) or _pascal(hint))
         values: list[object] = []
-        if _is_dict(patterns := schema.get('patternProperties')):
+        if _is_schema(patterns := schema.get('patternProperties')):
             values.extend(patterns.values())
         if _is_schema(extra := schema.get('additionalProperties')):
             values.append(extra)
@@ -189,7 +189,9 @@ class SchemaTypes:
 
     def _alternatives(self, schema: JsonSchema, seen: set[str]) -> list[ObjectShape]:
         dependent = schema.get('dependentSchemas')
-        maybe = _schemas([schema.get('then'), schema.get('else'), *(dependent.values() if _is_dict(dependent) else ())])
+        maybe = _schemas(
+            [schema.get('then'), schema.get('else'), *(dependent.values() if _is_schema(dependent) else ())]
+        )
         groups = [_schemas(schema.get('anyOf')), _schemas(schema.get('oneOf')), *([one, _NOTHING] for one in maybe)]
         return [_either([self._shape(branch, seen, alternatives=True) for branch in group]) for group in groups]
 
@@ -202,14 +204,14 @@ class SchemaTypes:
             if _is_list(node):
                 node = node[int(key)] if key.isdecimal() and int(key) < len(node) else None
             else:
-                node = node.get(key) if _is_dict(node) else None
+                node = node.get(key) if _is_schema(node) else None
         return node if _is_schema(node) else None
 
 
 def _own_shape(schema: JsonSchema) -> ObjectShape:
-    properties = dict(schema['properties']) if _is_dict(schema.get('properties')) else {}
+    properties = dict(schema['properties']) if _is_schema(schema.get('properties')) else {}
     extra = schema.get('additionalProperties')
-    is_open = extra is True or _is_schema(extra) or _is_dict(schema.get('patternProperties'))
+    is_open = extra is True or _is_schema(extra) or _is_schema(schema.get('patternProperties'))
     return ObjectShape(properties, frozenset(_texts(schema.get('required'))), is_open)
 
 
@@ -274,10 +276,6 @@ def _schemas(value: object) -> list[JsonSchema]:
 
 
 def _is_schema(value: object) -> TypeGuard[JsonSchema]:
-    return isinstance(value, Mapping)
-
-
-def _is_dict(value: object) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(value, Mapping)
 
 
