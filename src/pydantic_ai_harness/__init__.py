@@ -5,16 +5,47 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .errors import ConfigurationError, HarnessError, ToolNameConflictError
+from .errors import (
+    CapabilityNameError,
+    CapabilityRefusedError,
+    ConfigurationError,
+    HarnessError,
+    ToolNameConflictError,
+    UnknownCapabilityError,
+)
 
 if TYPE_CHECKING:
+    from .capability_creation import AuthoredCapability, CapabilityCreation, CapabilityStore
     from .code_mode import CodeMode
+    from .guardrails import GuardrailResult, ToolGuardrail
     from .sandbox import WorkerPool
 
-__all__ = ['CodeMode', 'ConfigurationError', 'HarnessError', 'ToolNameConflictError', 'WorkerPool']
+__all__ = [
+    'AuthoredCapability',
+    'CapabilityCreation',
+    'CapabilityNameError',
+    'CapabilityRefusedError',
+    'CapabilityStore',
+    'CodeMode',
+    'ConfigurationError',
+    'GuardrailResult',
+    'HarnessError',
+    'ToolGuardrail',
+    'ToolNameConflictError',
+    'UnknownCapabilityError',
+    'WorkerPool',
+]
 
 # Loaded when first used: code mode needs an extra, and importing the package must not.
-_LAZY = {'CodeMode': 'code_mode', 'WorkerPool': 'code_mode'}
+_LAZY = {
+    'AuthoredCapability': 'capability_creation',
+    'CapabilityCreation': 'capability_creation',
+    'CapabilityStore': 'capability_creation',
+    'CodeMode': 'code_mode',
+    'GuardrailResult': 'guardrails',
+    'ToolGuardrail': 'guardrails',
+    'WorkerPool': 'code_mode',
+}
 
 
 def __getattr__(name: str) -> object:

@@ -24,3 +24,8 @@ def is_list(value: object) -> TypeGuard[list[object]]:
 def is_collection(value: object) -> TypeGuard[Sequence[object] | set[object] | frozenset[object]]:
     """Whether the value is a list, tuple or set."""
     return isinstance(value, (list, tuple, set, frozenset))
+
+
+def is_sequence(value: object) -> TypeGuard[Sequence[object]]:
+    """Whether the value is a list or tuple."""
+    return isinstance(value, (list, tuple))

@@ -1,0 +1,128 @@
+"""`CapabilityCreation`: the settings, and what the agent gets from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
+
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.exceptions import UserError
+from pydantic_ai.tools import AgentDepsT, RunContext
+from pydantic_ai.workspaces import LocalWorkspaceBackend
+
+from pydantic_ai_harness.errors import ConfigurationError
+
+from . import prompt
+from .isolation import IsolatedValidation
+from .store import CapabilityStore
+from .toolset import AuthoringToolset
+from .validation import InProcessValidation
+
+
+@dataclass
+class CapabilityCreation(AbstractCapability[AgentDepsT]):
+    """Lets the agent write, check and keep capabilities of its own, active from a later run.
+
+    ```python
+    from pathlib import Path
+
+    from pydantic_ai import Agent
+    from pydantic_ai.capabilities import LocalWorkspace
+    from pydantic_ai_harness import CapabilityCreation
+
+    creation = CapabilityCreation(directory=Path('.authored'))
+    agent = Agent('anthropic:claude-sonnet-4-6', capabilities=[LocalWorkspace('.'), creation])
+    result = agent.run_sync('...', capabilities=creation.store.load_active())
+    ```
+
+    The code runs on this machine with the rights of this process, so a run is refused unless its workspace is this
+    machine and writable.
+
+    Raises:
+        ConfigurationError: A setting is out of range, or this platform cannot isolate.
+    """
+
+    directory: Path
+    """Where the code is kept, on this machine. Relative paths are fixed when the capability is built."""
+    guidance: str | None = None
+    """What the model is told of authoring. `None` is the default text, `''` nothing."""
+
+    _: KW_ONLY
+
+    max_failures: int | None = 3
+    """Failing runs in a row after which a capability is quarantined. `None` loads capabilities without a guard."""
+    max_versions: int = 20
+    """Accepted versions that are kept of each capability."""
+    pin: bool = False
+    """Whether to load only code that was accepted through the store, and not what was edited in the files."""
+    isolated_validation: bool = False
+    """Whether code is checked in a process of its own, which can be ended."""
+    validation_timeout: float | None = 30
+    """Seconds that a check may take. `None` waits for ever."""
+    id: str | None = 'capability_creation'
+    """Under which durable engines record the store's work."""
+
+    store: CapabilityStore = field(init=False, repr=False, compare=False)
+    """The capabilities on disk. Pass `store.load_active()` as `capabilities=` of each run."""
+
+    def __post_init__(self) -> None:
+        if self.validation_timeout is not None and self.validation_timeout <= 0:
+            raise ConfigurationError(
+                f'validation_timeout is a number of seconds above 0, or None; it is {self.validation_timeout}.'
+            )
+        validation = IsolatedValidation if self.isolated_validation else InProcessValidation
+        self.store = CapabilityStore(
+            self.directory,
+            max_failures=self.max_failures,
+            max_versions=self.max_versions,
+            pin=self.pin,
+            validation=validation(self.validation_timeout),
+        )
+
+    @classmethod
+    def combine(cls, capabilities: Sequence[AbstractCapability[AgentDepsT]]) -> AbstractCapability[AgentDepsT]:
+        """Two under one id must be the same said twice.
+
+        Raises:
+            UserError: They differ.
+        """
+        first = capabilities[0]
+        for other in capabilities[1:]:
+            if other != first:
+                raise UserError(
+                    f'Two CapabilityCreation share the id {first.id!r} and differ: {first!r} and {other!r}. '
+                    'Leave one out, or give each its own `id`.'
+                )
+        return first
+
+    async def before_run(self, ctx: RunContext[AgentDepsT]) -> None:
+        """Refuse a run whose workspace is not this machine, or is read-only.
+
+        Raises:
+            UserError: It is so.
+        """
+        workspace = ctx.workspace
+        if not isinstance(workspace.backend, LocalWorkspaceBackend):
+            raise UserError(
+                'CapabilityCreation runs model-written code on this machine, so it needs a run whose workspace is '
+                f'this machine; it is {type(workspace.backend).__name__}. Add LocalWorkspace(...) to the capabilities.'
+            )
+        if workspace.read_only:
+            raise UserError(
+                'CapabilityCreation writes files on this machine, and the workspace of this run is read-only. '
+                'Make it writable, or leave CapabilityCreation out.'
+            )
+
+    def get_instructions(self) -> str | None:
+        """The guidance."""
+        return prompt.GUIDANCE if self.guidance is None else self.guidance or None
+
+    def get_toolset(self) -> AuthoringToolset:
+        """The authoring tools."""
+        return AuthoringToolset(self.store, id=self.id)
+
+    @classmethod
+    def get_serialization_name(cls) -> str | None:
+        """No part of an agent spec: it holds live code."""
+        return None

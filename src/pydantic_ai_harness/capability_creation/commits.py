@@ -1,0 +1,71 @@
+"""Code and its manifest entry are replaced together: what is to be done is written down first.
+
+A writer that dies in between leaves that record behind, and whoever holds the lock next does what it says. Doing it
+twice does no harm. In the end the record is what is kept of the version.
+"""
+
+from __future__ import annotations
+
+from pydantic import ValidationError
+
+from .directory import Directory, read_or_none
+from .manifest import Content, Manifest
+from .versions import Commit, Versions
+
+
+class Commits:
+    """Only for the holder of the directory's lock."""
+
+    def __init__(self, directory: Directory, manifest: Manifest, versions: Versions) -> None:
+        self._directory = directory
+        self._manifest = manifest
+        self._versions = versions
+
+    def make(self, commit: Commit, content: Content) -> None:
+        """Replace code and entry, or neither.
+
+        Raises:
+            OSError: Something could not be written. What was there before is there again.
+        """
+        path = self._directory.source(commit.entry.name)
+        previous = read_or_none(path)
+        try:
+            self._directory.write(self._directory.journal, commit.model_dump_json().encode())
+            self._apply(commit, content)
+        except BaseException:
+            self._directory.journal.unlink(missing_ok=True)
+            if previous is None:
+                path.unlink(missing_ok=True)
+            else:
+                self._directory.write(path, previous)
+            raise
+
+    def keep(self, commit: Commit, version: int) -> None:
+        """Keep code as a version without making it the current one."""
+        self._directory.write(self._versions.path(commit.entry.name, version), commit.model_dump_json().encode())
+
+    def finish_interrupted(self) -> None:
+        """Do what a writer that died had begun.
+
+        Raises:
+            UserError: The manifest cannot be read.
+        """
+        if (record := read_or_none(self._directory.journal)) is None:
+            return
+        try:
+            commit = Commit.model_validate_json(record)
+        except ValidationError:
+            self._directory.journal.unlink()  # not one of ours, which are written whole
+        else:
+            self._apply(commit, self._manifest.read())
+
+    def _apply(self, commit: Commit, content: Content) -> None:
+        entry = commit.entry
+        self._directory.write(self._directory.source(entry.name), commit.code)
+        content.entries[entry.name] = entry
+        self._manifest.write(content)
+        if entry.version is None:
+            self._directory.journal.unlink()
+        else:
+            self._directory.move(self._directory.journal, self._versions.path(entry.name, entry.version))
+            self._versions.prune(entry.name, entry.version)

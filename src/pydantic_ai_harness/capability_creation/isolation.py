@@ -1,0 +1,129 @@
+"""Checks code in a process of its own, which can be ended: the agent's side.
+
+One process is kept warm, with everything imported. For each check it forks (see `isolated`), so that no code meets
+what other code has left behind.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import weakref
+from concurrent.futures import Future
+from contextlib import suppress
+
+from pydantic_ai_harness.errors import ConfigurationError, HarnessError
+
+from .isolated import Request, read_all, send_message
+from .loader import Source
+from .validation import Verdict, in_thread
+
+_BOOT = (
+    'import json, sys; sys.path[:] = json.loads(sys.argv[1]); '
+    'from pydantic_ai_harness.capability_creation.isolated import serve; serve(int(sys.argv[2]))'
+)
+_END_SECONDS = 5
+
+
+class IsolatedValidation:
+    """Checks code in a child of a process that is kept warm.
+
+    What the code does to its process (end it, block it, crash it, fill its memory) becomes the reason why it is
+    refused. It is no sandbox: the code may do to the machine whatever this process may.
+
+    Raises:
+        ConfigurationError: This platform cannot fork.
+    """
+
+    def __init__(self, timeout_seconds: float | None) -> None:
+        if not hasattr(os, 'fork') or not hasattr(socket, 'send_fds'):
+            raise ConfigurationError(
+                f'isolated_validation needs processes that fork, and {sys.platform} has none. Leave it out.'
+            )
+        self._timeout_seconds = timeout_seconds
+        self._lock = threading.Lock()
+        self._server: _Server | None = None
+
+    def check(self, source: Source) -> Future[Verdict]:
+        """See `Validation`."""
+        ours, theirs = socket.socketpair()
+        verdict = in_thread(lambda: self._ask(source, ours, theirs), f'check {source.name}')
+        verdict.add_done_callback(lambda _: _hang_up(ours))  # on cancellation, this ends the code
+        return verdict
+
+    def close(self) -> None:
+        """See `Validation`."""
+        with self._lock:
+            if self._server is not None:
+                self._server.close()
+            self._server = None
+
+    def _ask(self, source: Source, ours: socket.socket, theirs: socket.socket) -> Verdict:
+        request = Request(
+            name=source.name,
+            path=str(source.path),
+            code=source.content,
+            timeout_seconds=self._timeout_seconds,
+            working_directory=os.getcwd(),  # noqa: PTH109 - as text
+            import_path=sys.path,
+            environment=dict(os.environ),
+        )
+        with theirs:
+            self._hand_over(theirs)
+        try:
+            send_message(ours, request.model_dump_json().encode())
+            answer = read_all(ours)
+        except OSError:
+            answer = b''
+        if not answer:
+            raise HarnessError('The process that checks capabilities has ended. The next check starts another.')
+        return Verdict.model_validate_json(answer)
+
+    def _hand_over(self, channel: socket.socket) -> None:
+        with self._lock:
+            if self._server is None or not self._server.is_alive():
+                self._server = _Server()
+            self._server.hand_over(channel)
+
+
+class _Server:
+    """The warm process. It ends when this one does, or when it is closed."""
+
+    def __init__(self) -> None:
+        control, theirs = socket.socketpair()
+        with theirs:
+            process = subprocess.Popen(  # noqa: S603 - our own module
+                [sys.executable, '-c', _BOOT, json.dumps(sys.path), str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,  # an interrupt from the keyboard is for the agent
+            )
+        self._process = process
+        self._control = control
+        self.close = weakref.finalize(self, _end, process, control)
+
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def hand_over(self, channel: socket.socket) -> None:
+        socket.send_fds(self._control, [b'x'], [channel.fileno()])
+
+
+def _end(process: subprocess.Popen[bytes], control: socket.socket) -> None:
+    control.close()
+    try:
+        process.wait(_END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _hang_up(channel: socket.socket) -> None:
+    with suppress(OSError):
+        channel.shutdown(socket.SHUT_RDWR)
+    channel.close()

@@ -1,0 +1,72 @@
+"""What goes wrong in one loaded capability during one run, and what is made of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Protocol
+
+from . import own_code
+from .hooks import ENDS_RUNS, Errors
+from .manifest import AuthoredCapability, CapabilityFailure
+
+
+class FailureLog(Protocol):
+    """Where the failures of runs are recorded."""
+
+    def run_failed(self, entry: AuthoredCapability, failure: CapabilityFailure) -> None:
+        """A run of this version has failed for the first time."""
+
+    def run_passed(self, entry: AuthoredCapability) -> None:
+        """A run of this version has come to its end without a failure."""
+
+
+class Monitor:
+    """The failures of one capability in one run.
+
+    The first of a run is recorded at once, so that the model can read of it in the same run, and so that a process
+    which is killed has not forgotten it.
+    """
+
+    def __init__(self, entry: AuthoredCapability, log: FailureLog) -> None:
+        self.entry = entry
+        """What the manifest said of the capability when it was loaded."""
+        self.run_id: str | None = None
+        """Set when the run starts."""
+        self._log = log
+        self._has_failed = False
+
+    def for_run(self, run_id: str | None) -> Monitor:
+        """The monitor of another run."""
+        monitor = Monitor(self.entry, self._log)
+        monitor.run_id = run_id
+        return monitor
+
+    @property
+    def name(self) -> str:
+        """The capability's name."""
+        return self.entry.name
+
+    def contain(self, where: str, error: BaseException, control: Errors = ENDS_RUNS) -> CapabilityFailure:
+        """Record the error, unless it is the framework's own.
+
+        Raises:
+            BaseException: The error itself, if it is one of `control`.
+        """
+        if isinstance(error, control):
+            raise error
+        failure = CapabilityFailure(
+            where=where,
+            error=own_code.describe(error),
+            traceback=own_code.own_lines(error),
+            failed_at=datetime.now(UTC),
+            run_id=self.run_id,
+        )
+        if not self._has_failed:
+            self._has_failed = True
+            self._log.run_failed(self.entry, failure)
+        return failure
+
+    def run_ended(self) -> None:
+        """The run is over."""
+        if not self._has_failed:
+            self._log.run_passed(self.entry)
