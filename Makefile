@@ -44,6 +44,7 @@ check: $(READY) ## Check formatting, lint, types, and that requirements.lock bel
 .PHONY: bench
 bench: $(READY) ## Run the benchmarks
 	$(PY) benchmarks/run.py
+	$(PY) benchmarks/authoring.py
 
 .PHONY: docs
 docs: $(READY) ## Run the examples in the README and the docs

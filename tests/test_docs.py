@@ -23,11 +23,34 @@ HOST_EXAMPLES = [
 ]
 
 
+AUTHORED = '''
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.toolsets import FunctionToolset
+
+
+def word_count(text: str) -> int:
+    """Count the words of a text."""
+    return len(text.split())
+
+
+class WordCount(AbstractCapability):
+    def get_toolset(self):
+        return FunctionToolset([word_count])
+'''
+
+
 def reply(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-    """Call the first function of the example's agent in code, then answer."""
+    """Call the first function of the example's agent in code, or author a capability, or use it; then answer."""
+    tools = {tool.name: tool.description or '' for tool in info.function_tools}
     if len(messages) > 1:
         return ModelResponse(parts=[TextPart('done')])
-    description = next(tool.description or '' for tool in info.function_tools if tool.name == 'run_code')
+    if 'word_count' in tools:
+        return ModelResponse(parts=[ToolCallPart('word_count', {'text': 'two words'})])
+    if 'author_capability' in tools:
+        return ModelResponse(parts=[ToolCallPart('author_capability', {'name': 'word_count', 'code': AUTHORED})])
+    if 'run_code' not in tools:
+        return ModelResponse(parts=[TextPart('done')])
+    description = tools['run_code']
     code = {'get_weather': "await get_weather(city='Paris')", 'list_orders': "await list_orders(customer='Ada')"}
     called = next((text for name, text in code.items() if name in description), '1 + 1')
     return ModelResponse(parts=[ToolCallPart('run_code', {'code': called})])
@@ -52,7 +75,8 @@ def loop_for_run_sync() -> Iterator[None]:
 
 
 @pytest.fixture
-def workspace() -> None:
+def workspace(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
     Path('/tmp/agent-workspace').mkdir(exist_ok=True)  # noqa: S108  the example in the docs names it
 
 

@@ -1,4 +1,8 @@
-"""The demo as a user runs it: `make demo`, in a process of its own. Proves CM-1, CM-6 and CM-7 over a real MCP server."""
+"""The examples as a user runs them, each in a process of its own.
+
+The demo, `make demo`, proves CM-1, CM-6 and CM-7 over a real MCP server; `self_extending_agent.py` CC-1, CC-7, CC-10 and
+BEYOND-4 from end to end.
+"""
 
 from __future__ import annotations
 
@@ -122,6 +126,90 @@ def test_says_why_it_cannot_start_and_runs_with_another_model() -> None:
     assert -1 not in places, done.stdout
     assert places == sorted(places)
     assert 'STAND-IN' not in done.stdout
+
+
+EXTENDING = 'examples/self_extending_agent.py'
+RUN_TITLE = re.compile(r'^((?:Run|The versions)[^─]*) ─+$', re.MULTILINE)
+
+
+@pytest.fixture(scope='module')
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the self-extending agent leaves its files."""
+    return tmp_path_factory.mktemp('self_extending')
+
+
+@pytest.fixture(scope='module')
+def runs(kept: Path) -> dict[str, str]:
+    """What the self-extending agent prints, by the title of the run."""
+    return extending_runs(str(kept))
+
+
+def extending_runs(*arguments: str) -> dict[str, str]:
+    done = run_python(EXTENDING, *arguments)
+    assert done.returncode == 0, f'the example ended with {done.returncode}:\n{done.stderr}\n{done.stdout}'
+    assert done.stderr == '', 'noise on the terminal'
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    first, *titles_and_texts = RUN_TITLE.split(done.stdout)
+    assert first.startswith('No live model: a STAND-IN replays a recorded plan.')
+    texts = [re.sub(r'\s+', ' ', text) for text in titles_and_texts[1::2]]
+    return dict(zip((title.partition(':')[0] for title in titles_and_texts[::2]), texts, strict=True))
+
+
+def test_extending_goes_through_its_runs_in_order(runs: dict[str, str]) -> None:
+    """Each run loads what the ones before it have made of the capabilities."""
+    names = ('Run 1', 'Run 2', 'Run 3', 'Run 3.1', 'Run 3.2', 'Run 3.3', 'Run 4', 'Run 5')
+    loaded = {name: text.partition(' user: ')[0].strip() for name, text in runs.items() if name in names}
+    both = 'loaded: keep_databases, folder_size'
+    mending = 'loaded: folder_size NOT loaded until it is mended, so it guards nothing: keep_databases'
+    assert list(loaded) == list(names)
+    assert list(loaded.values()) == ['loaded: nothing yet', *[both] * 5, mending, both]
+
+
+def test_extending_uses_what_it_wrote_one_run_later(runs: dict[str, str]) -> None:
+    """The authored guardrail stops a call, and the authored tool answers."""
+    assert runs['Run 1'].count('passed its checks and is saved as version 1') == 2
+    assert "delete_file(name='orders.db') Databases are kept." in runs['Run 2']
+    assert 'folder_size() 96000 model:' in runs['Run 2']
+
+
+def test_extending_keeps_running_while_its_guardrail_fails(runs: dict[str, str]) -> None:
+    """The guarded call fails closed, the model reads the line of its own code, and the run comes to its end."""
+    assert 'saved as version 2' in runs['Run 3']
+    for name in ('Run 3.1', 'Run 3.2', 'Run 3.3'):
+        assert "delete_file was not run: before_tool_execute of the authored capability 'keep_databases'" in runs[name]
+        assert "KeyError: 'path' line 10, in before_tool_execute: if args['path'].endswith(KEEP):" in runs[name]
+        assert 'model: I could not delete week1.log. There are 4 files.' in runs[name]
+
+
+def test_extending_mends_its_guardrail(runs: dict[str, str], kept: Path) -> None:
+    """It reads what failed from the list, and the mended version works, on the real files too."""
+    assert 'name: keep_databases status: quarantined' in runs['Run 4']
+    assert "failing_runs: 3 last_failure: before_tool_execute: KeyError: 'path' line 10" in runs['Run 4']
+    assert 'saved as version 3' in runs['Run 4']
+    assert "delete_file(name='orders.bak') Databases are kept." in runs['Run 5']
+    assert "delete_file(name='week1.log') week1.log is deleted." in runs['Run 5']
+    assert 'folder_size() 87000 model:' in runs['Run 5']
+    assert sorted(path.name for path in (kept / 'files').iterdir()) == ['orders.bak', 'orders.db', 'week2.log']
+
+
+def test_extending_shows_the_versions(runs: dict[str, str]) -> None:
+    """Three versions by three runs, and the line in which the last two differ."""
+    text = runs['The versions of keep_databases']
+    assert re.findall(r'version (\d), sha256 \w{12}, by run [\w-]{36}', text) == ['1', '2', '3']
+    assert "- if args['path'].endswith(KEEP): + if args['name'].endswith(KEEP):" in text
+
+
+def test_extending_goes_on_from_what_another_process_left(runs: dict[str, str], kept: Path) -> None:
+    """A second start over the same directory loads what the first one made, and counts its versions on."""
+    again = extending_runs(str(kept))
+    assert again['Run 1'].startswith(' loaded: keep_databases, folder_size user:')
+    assert 'version 6, sha256' in again['The versions of keep_databases']
+    assert again.keys() == runs.keys()
+
+
+def test_extending_needs_no_directory() -> None:
+    """Without one it runs in a temporary directory."""
+    assert extending_runs()['Run 5'].strip().endswith('The files take 87,000 bytes.')
 
 
 def table_row(output: str, label: str) -> tuple[int, int]:

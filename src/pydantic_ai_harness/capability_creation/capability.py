@@ -11,13 +11,9 @@ from pydantic_ai.exceptions import UserError
 from pydantic_ai.tools import AgentDepsT, RunContext
 from pydantic_ai.workspaces import LocalWorkspaceBackend
 
-from pydantic_ai_harness.errors import ConfigurationError
-
 from . import prompt
-from .isolation import IsolatedValidation
 from .store import CapabilityStore
 from .toolset import AuthoringToolset
-from .validation import InProcessValidation
 
 
 @dataclass
@@ -43,7 +39,7 @@ class CapabilityCreation(AbstractCapability[AgentDepsT]):
         ConfigurationError: A setting is out of range, or this platform cannot isolate.
     """
 
-    directory: Path
+    directory: Path | str
     """Where the code is kept, on this machine. Relative paths are fixed when the capability is built."""
     guidance: str | None = None
     """What the model is told of authoring. `None` is the default text, `''` nothing."""
@@ -67,17 +63,13 @@ class CapabilityCreation(AbstractCapability[AgentDepsT]):
     """The capabilities on disk. Pass `store.load_active()` as `capabilities=` of each run."""
 
     def __post_init__(self) -> None:
-        if self.validation_timeout is not None and self.validation_timeout <= 0:
-            raise ConfigurationError(
-                f'validation_timeout is a number of seconds above 0, or None; it is {self.validation_timeout}.'
-            )
-        validation = IsolatedValidation if self.isolated_validation else InProcessValidation
         self.store = CapabilityStore(
             self.directory,
             max_failures=self.max_failures,
             max_versions=self.max_versions,
             pin=self.pin,
-            validation=validation(self.validation_timeout),
+            isolated_validation=self.isolated_validation,
+            validation_timeout=self.validation_timeout,
         )
 
     @classmethod

@@ -17,12 +17,9 @@ from pydantic_ai.tools import ToolDefinition
 from . import prompt
 from .guarded_values import accept
 from .hook_results import check_result
-from .hooks import HOOKS, Hook
+from .hooks import AUTHORING_TOOL, HOOKS, Hook
 from .manifest import CapabilityFailure
 from .monitor import Monitor
-
-AUTHORING_TOOL = 'authored_capabilities'
-"""Key in the metadata of the tools that mend authored capabilities: no failing guard keeps the model from them."""
 
 
 class GuardedHooks(WrapperCapability[Any]):

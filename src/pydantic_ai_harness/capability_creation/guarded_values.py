@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from pydantic_ai import InstructionPart
 from pydantic_ai.capabilities import CapabilityOrdering
-from pydantic_ai.models import Model, ModelSelectionContext
+from pydantic_ai.models import Model, ModelSelectionContext, infer_model
 from pydantic_ai.native_tools import AbstractNativeTool
 from pydantic_ai.toolsets import DynamicToolset, ToolsetFunc
 from pydantic_ai.workspaces import LocalWorkspaceBackend, Workspace
@@ -119,6 +119,8 @@ def _is_native_tool_or_none(value: object) -> bool:
 
 
 def _model(monitor: Monitor, value: object) -> object:
+    if isinstance(value, str):
+        infer_model(value)  # refuses what is no model
     if _is_model_or_none(value):
         return value
     if not callable(value):

@@ -14,7 +14,7 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
 from . import prompt
 from .guarded_toolset import Instructions
-from .hooks import ENDS_RUNS, TOOL_CONTROL
+from .hooks import AUTHORING_TOOL, ENDS_RUNS, TOOL_CONTROL
 from .monitor import Monitor
 
 T = TypeVar('T')
@@ -138,6 +138,9 @@ class GuardedWrapperToolset(WrapperToolset[Any]):
         """See `AbstractToolset.call_tool`."""
         if self.is_broken:
             return await self.shared.inside.call_tool(name, tool_args, ctx, tool)
+        if AUTHORING_TOOL in (tool.tool_def.metadata or {}):
+            inside = await self.shared.inside.get_tools(ctx)
+            return await self.shared.inside.call_tool(name, tool_args, ctx, inside[name])
         try:
             return await super().call_tool(name, tool_args, ctx, tool)
         except ValidationError:

@@ -43,6 +43,9 @@ ENDS_RUNS: Errors = (
 TOOL_CONTROL: Errors = (ModelRetry, ToolFailed, SkipToolExecution, ApprovalRequired, CallDeferred)
 """What steers the framework from where a tool runs."""
 
+AUTHORING_TOOL = 'authored_capabilities'
+"""Key in the metadata of the tools that mend authored capabilities: no failing guard keeps the model from them."""
+
 _VALIDATE: Errors = (ModelRetry, ToolFailed, SkipToolValidation)
 _DEFERRALS: Errors = (ApprovalRequired, CallDeferred)
 

@@ -18,6 +18,7 @@ from contextlib import suppress
 
 from pydantic_ai_harness.errors import ConfigurationError, HarnessError
 
+from . import prompt
 from .isolated import Request, read_all, send_message
 from .loader import Source
 from .validation import Verdict, in_thread
@@ -73,21 +74,26 @@ class IsolatedValidation:
             environment=dict(os.environ),
         )
         with theirs:
-            self._hand_over(theirs)
+            server = self._hand_over(theirs)
         try:
             send_message(ours, request.model_dump_json().encode())
             answer = read_all(ours)
         except OSError:
             answer = b''
-        if not answer:
-            raise HarnessError('The process that checks capabilities has ended. The next check starts another.')
-        return Verdict.model_validate_json(answer)
+        if answer:
+            server.has_answered = True
+            return Verdict.model_validate_json(answer)
+        if not server.has_answered and not server.is_alive():
+            raise HarnessError('The process that checks capabilities does not start; its error is on standard error.')
+        return Verdict(error=prompt.ended_its_process('ended the process that was to report'))
 
-    def _hand_over(self, channel: socket.socket) -> None:
+    def _hand_over(self, channel: socket.socket) -> _Server:
         with self._lock:
             if self._server is None or not self._server.is_alive():
                 self._server = _Server()
-            self._server.hand_over(channel)
+            with suppress(OSError):  # it has just ended, so there will be no answer
+                self._server.hand_over(channel)
+            return self._server
 
 
 class _Server:
@@ -105,6 +111,7 @@ class _Server:
             )
         self._process = process
         self._control = control
+        self.has_answered = False
         self.close = weakref.finalize(self, _end, process, control)
 
     def is_alive(self) -> bool:

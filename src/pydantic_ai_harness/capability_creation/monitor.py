@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -17,7 +18,15 @@ class FailureLog(Protocol):
         """A run of this version has failed for the first time."""
 
     def run_passed(self, entry: AuthoredCapability) -> None:
-        """A run of this version has come to its end without a failure."""
+        """A run of this version has come to its end without a failure, after one that failed."""
+
+
+@dataclass
+class Streak:
+    """What the runs of one loaded capability know of each other."""
+
+    is_on: bool
+    """Whether the last run that is known of has failed."""
 
 
 class Monitor:
@@ -27,17 +36,18 @@ class Monitor:
     which is killed has not forgotten it.
     """
 
-    def __init__(self, entry: AuthoredCapability, log: FailureLog) -> None:
+    def __init__(self, entry: AuthoredCapability, log: FailureLog, streak: Streak | None = None) -> None:
         self.entry = entry
         """What the manifest said of the capability when it was loaded."""
         self.run_id: str | None = None
         """Set when the run starts."""
         self._log = log
+        self._streak = streak or Streak(is_on=entry.failing_runs > 0)
         self._has_failed = False
 
     def for_run(self, run_id: str | None) -> Monitor:
-        """The monitor of another run."""
-        monitor = Monitor(self.entry, self._log)
+        """The monitor of one run of what was loaded."""
+        monitor = Monitor(self.entry, self._log, self._streak)
         monitor.run_id = run_id
         return monitor
 
@@ -64,9 +74,11 @@ class Monitor:
         if not self._has_failed:
             self._has_failed = True
             self._log.run_failed(self.entry, failure)
+            self._streak.is_on = True
         return failure
 
     def run_ended(self) -> None:
-        """The run is over."""
-        if not self._has_failed:
+        """The run is over. Most runs follow one without failures, and have nothing to record."""
+        if self._streak.is_on and not self._has_failed:
             self._log.run_passed(self.entry)
+            self._streak.is_on = False

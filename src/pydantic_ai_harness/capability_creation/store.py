@@ -17,6 +17,7 @@ from . import checks, loader, prompt
 from .commits import Commits
 from .directory import Directory, check_name, read_or_none
 from .guard import LoadedCapability, guard
+from .isolation import IsolatedValidation
 from .loader import Source
 from .manifest import AuthoredCapability, CapabilityFailure, CapabilityVersion, Content, Manifest
 from .validation import InProcessValidation, Validation, Verdict
@@ -36,22 +37,32 @@ class CapabilityStore:
 
     def __init__(
         self,
-        directory: Path,
+        directory: Path | str,
         *,
         max_failures: int | None = 3,
         max_versions: int = 20,
         pin: bool = False,
-        validation: Validation | None = None,
+        isolated_validation: bool = False,
+        validation_timeout: float | None = 30,
     ) -> None:
+        """Settle what is kept and how; nothing is made before something is written.
+
+        The settings are those of `CapabilityCreation`.
+        """
         if max_failures is not None and max_failures < 1:
             raise ConfigurationError(f'max_failures must be at least 1, or None for no guard; it is {max_failures}.')
         if max_versions < 1:
             raise ConfigurationError(f'max_versions must be at least 1; it is {max_versions}.')
-        self._directory = Directory(directory)
+        if validation_timeout is not None and validation_timeout <= 0:
+            raise ConfigurationError(
+                f'validation_timeout is a number of seconds above 0, or None; it is {validation_timeout}.'
+            )
+        self._directory = Directory(Path(directory))
         self._manifest = Manifest(self._directory)
         self._versions = Versions(self._directory, max_versions)
         self._commits = Commits(self._directory, self._manifest, self._versions)
-        self._validation: Validation = InProcessValidation(30) if validation is None else validation
+        validation = IsolatedValidation if isolated_validation else InProcessValidation
+        self._validation: Validation = validation(validation_timeout)
         self._max_failures = max_failures
         self._pin = pin
 
@@ -224,9 +235,7 @@ class CapabilityStore:
 
     def run_passed(self, entry: AuthoredCapability) -> None:
         """Note that failures of this version are no longer in a row; called by the guard."""
-        now = self._manifest.entries().get(entry.name)
-        if now is not None and now.failing_runs:
-            self._record_run(entry, lambda now: now.replaced(failing_runs=0))
+        self._record_run(entry, lambda now: now.replaced(failing_runs=0))
 
     def _accept(self, source: Source, verdict: Verdict, content: Content, run_id: str | None) -> AuthoredCapability:
         current = self._with_unknown_code_kept(content.entries.get(source.name))
@@ -256,12 +265,14 @@ class CapabilityStore:
             rejected = self._directory.rejected(source.name)
             self._directory.write(rejected, source.content)
             return entry.replaced(module_file=rejected.name)
+        self._with_unknown_code_kept(current)
         self._commits.make(Commit(entry=entry, code=source.content), content)
         return entry
 
     def _with_unknown_code_kept(self, entry: AuthoredCapability | None) -> AuthoredCapability | None:
         """Keep what is about to be replaced, if it is no version yet: edited by hand, or by an older release."""
-        if entry is None or entry.last_error is not None or (code := self._content(entry)) is None:
+        was_accepted = entry is not None and (entry.version is not None or entry.last_error is None)
+        if entry is None or not was_accepted or (code := self._content(entry)) is None:
             return entry
         digest = sha256(code)
         if digest == entry.sha256 or any(digest == known.sha256 for known in self._versions.history(entry.name)):

@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 from pydantic_ai_harness.errors import CapabilityNameError
 
 from . import prompt
-from .guarded_hooks import AUTHORING_TOOL
+from .hooks import AUTHORING_TOOL
 from .manifest import AuthoredCapability
 from .store import CapabilityStore
 from .validation import Verdict

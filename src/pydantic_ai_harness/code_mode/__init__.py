@@ -9,15 +9,28 @@ from pydantic_ai_harness.sandbox import ResourceLimits, WorkerPool
 
 from .capability import CodeMode, OsAccess
 from .events import NestedToolCallEvent, NestedToolResultEvent
+from .file_state_store import FileStateStore
+from .pausing import AnswerError, PausedCall, paused_calls, resume_with
+from .snippet import StateStoreWarning
+from .state_store import MemoryStateStore, StateStore, StateUnavailableError
 from .toolset import CodeModeToolset, MissingReturnSchemaWarning
 
 __all__ = [
+    'AnswerError',
     'CodeMode',
     'CodeModeToolset',
+    'FileStateStore',
+    'MemoryStateStore',
     'MissingReturnSchemaWarning',
     'NestedToolCallEvent',
     'NestedToolResultEvent',
     'OsAccess',
+    'PausedCall',
     'ResourceLimits',
+    'StateStore',
+    'StateStoreWarning',
+    'StateUnavailableError',
     'WorkerPool',
+    'paused_calls',
+    'resume_with',
 ]

@@ -6,9 +6,10 @@ import inspect
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from pydantic import SkipValidation
 from pydantic.json_schema import SkipJsonSchema
@@ -26,6 +27,8 @@ from pydantic_ai_harness.sandbox.limits import MAX_PRINTED_BYTES, ResourceLimits
 from .catalog import Catalog
 from .prompt import Grants
 from .snippet import RunState
+from .state_store import MemoryStateStore, StateStore
+from .states import ConversationStates
 from .toolset import CodeModeToolset
 from .typecheck import SessionTypes
 
@@ -70,6 +73,15 @@ class CodeMode(AbstractCapability[AgentDepsT]):
     """Answers the code's calls for environment, clock, randomness and files. `None` refuses them."""
     mount: SkipJsonSchema[MountDir] | SkipJsonSchema[Sequence[MountDir]] | None = None
     """Host directories that code can reach under a virtual path."""
+    deferred_calls: Literal['inline', 'pause'] = 'inline'
+    """What becomes of a call in code that needs approval, or an answer from outside, and gets none at once: `inline`
+    raises in the code, `pause` stores the code and ends the run with `DeferredToolRequests` (see `paused_calls`)."""
+    state_store: SkipJsonSchema[SkipValidation[StateStore]] | None = None
+    """Keeps code that waits, and sessions for `keep_repl`. `None` is a `MemoryStateStore` of this capability."""
+    pause_ttl: timedelta = timedelta(days=7)
+    """How long code may wait, and a session be kept."""
+    keep_repl: bool = False
+    """Whether variables live on in the next run of the conversation."""
     worker_pool: SkipJsonSchema[WorkerPool] | None = None
     """Lends the sandbox processes. `None` is the pool that all of this process share."""
     id: str | None = 'code_mode'
@@ -86,6 +98,7 @@ class CodeMode(AbstractCapability[AgentDepsT]):
         if self.max_result_bytes is not None:
             _check_count('max_result_bytes', self.max_result_bytes, least=1)
         _check_pool(self.worker_pool)
+        _check_pausing(self.deferred_calls, self.state_store, self.pause_ttl)
         _ = self.limits, self.mounts, self.os_handler
 
     @cached_property
@@ -102,6 +115,20 @@ class CodeMode(AbstractCapability[AgentDepsT]):
     def os_handler(self) -> OsHandler | None:
         """The `os_access` in Monty's keyword form."""
         return None if self.os_access is None else as_os_handler(self.os_access)
+
+    @property
+    def pauses(self) -> bool:
+        """Whether code waits for answers from outside."""
+        return self.deferred_calls == 'pause'
+
+    @cached_property
+    def store(self) -> StateStore:
+        """The `state_store`, or one of its own."""
+        return MemoryStateStore() if self.state_store is None else self.state_store
+
+    def states_of(self, conversation_id: str) -> ConversationStates:
+        """What the store has for a conversation."""
+        return ConversationStates(self.store, self.pause_ttl, conversation_id)
 
     @property
     def grants(self) -> Grants:
@@ -208,6 +235,15 @@ def _checked_mounts(setting: object) -> tuple[MountDir, ...]:
 def _check_pool(setting: object) -> None:
     if setting is not None and not isinstance(setting, WorkerPool):
         raise ConfigurationError(f'`worker_pool` takes a WorkerPool, not {setting!r}.')
+
+
+def _check_pausing(deferred_calls: object, store: object, time_to_live: object) -> None:
+    if deferred_calls not in ('inline', 'pause'):
+        raise ConfigurationError(f"`deferred_calls` is 'inline' or 'pause', not {deferred_calls!r}.")
+    if store is not None and not all(callable(getattr(store, method, None)) for method in ('save', 'take')):
+        raise ConfigurationError(f'`state_store` takes an object with async `save` and `take`, not {store!r}.')
+    if not isinstance(time_to_live, timedelta) or time_to_live <= timedelta():
+        raise ConfigurationError(f'`pause_ttl` must be a timedelta above zero, not {time_to_live!r}.')
 
 
 def _check_count(name: str, value: object, *, least: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic
 
@@ -30,8 +30,10 @@ from pydantic_ai.tools import AgentDepsT, ToolDenied
 from pydantic_ai_harness.narrowing import is_text_mapping
 from pydantic_ai_harness.sandbox import Answer, CannotCrossError, Raised, Returned, to_sandbox
 
+from .driver import Deferred
 from .events import NestedToolCallEvent, NestedToolResultEvent
 from .ledger import NestedCall
+from .outside_answers import Answered, Denied, OutsideAnswer
 
 
 @dataclass
@@ -63,16 +65,27 @@ class Dispatcher(Generic[AgentDepsT]):
     ctx: RunContext[AgentDepsT]
     """Of the `run_code` call."""
     media: Media
+    pauses: bool = False
+    """Whether a call that nobody answers inline is deferred, and not denied."""
+    cannot_wait: str = ''
+    """Why calls are denied all the same; empty if they are not."""
+    answers: Mapping[str, OutsideAnswer] = field(default_factory=dict[str, OutsideAnswer])
+    """What was decided about deferred calls, by their id."""
     extra_content: list[UserContent] = field(default_factory=list[UserContent])
     """What tools addressed to the model beside their results."""
     _running: int = 0
 
-    async def call(self, call: NestedCall) -> Answer:
+    async def call(self, call: NestedCall) -> Answer | Deferred:
         """Make one call and say what the code gets.
+
+        A call that waits for an answer from outside is deferred again unless there is one.
 
         Errors of the tool become errors in the code. Errors that end a run, such as an exceeded usage limit, and
         cancellation are raised here.
         """
+        answer = self.answers.get(call.id)
+        if call.outcome == 'waiting' and answer is None:
+            return Deferred()
         self._check_usage_limit()
         call.start()
         self._running += 1
@@ -85,13 +98,13 @@ class Dispatcher(Generic[AgentDepsT]):
                     line=call.line,
                 )
             )
-            return await self._settle(call)
+            return await self._settle(call, answer)
         finally:
             self._running -= 1
             call.end('unfinished')
             await self._announce_end(call)
 
-    async def _settle(self, call: NestedCall) -> Answer:
+    async def _settle(self, call: NestedCall, answer: OutsideAnswer | None) -> Answer | Deferred:
         are_arguments_valid = False
 
         async def validated(are_valid: bool) -> None:  # noqa: FBT001  the framework calls it so
@@ -99,13 +112,15 @@ class Dispatcher(Generic[AgentDepsT]):
             are_arguments_valid = are_valid
 
         try:
-            outcome: Any = await self.manager.handle_call(
-                call.call_part(), wrap_validation_errors=False, on_validate=validated
-            )
+            outcome = await self._outcome(call, answer, validated)
             if isinstance(outcome, ToolDenied):
                 return _deny(call, outcome.message)
             returned = self._unwrap(call, outcome)
         except (ApprovalRequired, CallDeferred) as deferral:
+            if self.pauses and not self.cannot_wait:
+                waits_for = 'approval' if isinstance(deferral, ApprovalRequired) else 'external'
+                call.wait_for(waits_for, deferral.metadata)
+                return Deferred()
             needs = 'needs approval' if isinstance(deferral, ApprovalRequired) else 'is answered outside the run'
             return _deny(call, f'{call.tool_name} {needs}, and {self._why_unanswered()}.')
         except (UsageLimitExceeded, RunCancelled, UserError, asyncio.CancelledError):
@@ -115,6 +130,23 @@ class Dispatcher(Generic[AgentDepsT]):
             call.end('raised' if are_arguments_valid else 'refused', error=f'{type(crossing).__name__}: {crossing}')
             return Raised(crossing)
         return Returned(returned)
+
+    async def _outcome(
+        self, call: NestedCall, answer: OutsideAnswer | None, validated: Callable[[bool], Awaitable[None]]
+    ) -> object:
+        if isinstance(answer, Answered):
+            return answer.outcome()
+        if isinstance(answer, Denied):
+            return ToolDenied(answer.message)
+        if answer is not None and answer.override_args is not None:
+            call.arguments = answer.override_args
+        return await self.manager.handle_call(
+            call.call_part(),
+            approved=answer is not None,
+            metadata=None if answer is None else answer.metadata,
+            wrap_validation_errors=False,
+            on_validate=validated,
+        )
 
     def _unwrap(self, call: NestedCall, outcome: object) -> object:
         metadata: Any = None
@@ -134,6 +166,8 @@ class Dispatcher(Generic[AgentDepsT]):
             limits.check_before_tool_call(replace(usage, tool_calls=usage.tool_calls + self._running + 2))
 
     def _why_unanswered(self) -> str:
+        if self.cannot_wait:
+            return f'nobody answered it while the code ran, and the code cannot wait: {self.cannot_wait}'
         capability = self.manager.root_capability
         if isinstance(capability, CombinedCapability) and any(map(_answers_deferred_calls, capability.capabilities)):
             return 'the application did not answer it while the code ran'

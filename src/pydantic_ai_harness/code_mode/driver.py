@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,7 +27,25 @@ from pydantic_ai_harness.sandbox import (
 
 from .waiting import result_of
 
-Perform = Callable[[Call], Awaitable[Answer]]
+
+@dataclass(frozen=True)
+class Deferred:
+    """A call that somebody outside has to answer first."""
+
+
+@dataclass(frozen=True)
+class Paused:
+    """Nothing of the snippet goes on any more without answers from outside."""
+
+    waiting_on: frozenset[int]
+    """Ids of the deferred calls that the code is blocked on."""
+    requests: tuple[Request, ...]
+    """Those calls, and what the code has made and not waited for."""
+    settled: Mapping[int, Answer]
+    """Answers that the code has not waited for yet."""
+
+
+Perform = Callable[[Call], Awaitable[Answer | Deferred]]
 
 
 @dataclass
@@ -36,16 +54,16 @@ class SleepAllowance:
 
     seconds: float | None
     """`None` is no limit."""
-    _used: float = 0.0
+    used: float = 0.0
     _until: float = 0.0
 
     def take(self, seconds: float, now: float) -> bool:
         """Count a sleep that starts now; False when the allowance does not cover it."""
         end = now + max(seconds, 0.0)
         added = max(0.0, end - max(now, self._until))
-        if self.seconds is not None and self._used + added > self.seconds:
+        if self.seconds is not None and self.used + added > self.seconds:
             return False
-        self._used += added
+        self.used += added
         self._until = max(self._until, end)
         return True
 
@@ -56,26 +74,44 @@ class Driver:
 
     session: Session
     perform: Perform
-    """Makes one nested call. What it raises ends the run."""
+    """Makes one nested call, or defers it. What it raises ends the run."""
     sleep_allowance: SleepAllowance
     one_at_a_time: bool = False
     """Make nested calls one after another, in the order in which the code made them."""
     _queued: dict[int, Request] = field(default_factory=dict[int, Request])
-    _tasks: dict[int, asyncio.Task[Answer]] = field(default_factory=dict[int, 'asyncio.Task[Answer]'])
+    _tasks: dict[int, asyncio.Task[Answer | Deferred]] = field(
+        default_factory=dict[int, 'asyncio.Task[Answer | Deferred]']
+    )
+    _deferred: dict[int, Request] = field(default_factory=dict[int, Request])
     _turn: Future[Step] | None = None
     _is_cancelled: bool = False
 
-    async def run(self, snippet: Snippet) -> Finished | Failed:
+    async def run(self, snippet: Snippet) -> Finished | Failed | Paused:
         """Feed `snippet` and answer what it needs.
 
         Cancellation ends the sandbox's computing at once and does not wait here: Pydantic AI 2.68 loses its `wrap_run`
         task when a cancelled tool call takes a moment to end. Whoever owns the driver awaits `finished` later.
         """
+        return await self._drive(lambda: self._step(self.session.feed(snippet)))
+
+    async def resume(self, paused: Paused) -> Finished | Failed | Paused:
+        """Go on with a snippet that was paused; the session holds it. Cancellation as for `run`."""
+        for call_id, answer in paused.settled.items():
+            self._tasks[call_id] = asyncio.create_task(_known(answer))
+
+        async def where_it_stood() -> Step:
+            return Needs(paused.requests, paused.waiting_on)
+
+        return await self._drive(where_it_stood)
+
+    async def _drive(self, first: Callable[[], Awaitable[Step]]) -> Finished | Failed | Paused:
         try:
-            step = await self._step(self.session.feed(snippet))
+            step = await first()
             while isinstance(step, Needs):
                 self._stop_if_cancelled()
                 answers = await self._answer(step)
+                if not answers:
+                    return self._paused(step)
                 step = await self._step(self.session.advance(answers))
         except asyncio.CancelledError:
             self.cancel()
@@ -125,19 +161,25 @@ class Driver:
             return Failed(FailureKind.CRASH, type(error).__name__, str(error), session_lost=True)
 
     async def _answer(self, needs: Needs) -> dict[int, Answer]:
+        """Answers to some of what the code is blocked on; none when all of it is deferred."""
         for request in needs.requests:
             self._queued[request.id] = request
         if len(needs.waiting_on) == 1 and not self._tasks:
             (only,) = needs.waiting_on
-            return {only: await self._work(self._queued.pop(only))}
+            return await self._answer_in_place(only)
         blocking = next((request for request in needs.requests if request.blocking), None)
         if blocking is not None:
             return await self._answer_alone(blocking)
-        if self.one_at_a_time:
-            return await self._answer_in_order(needs.waiting_on)
         for call_id in sorted(needs.waiting_on & self._queued.keys()):
             self._start(self._queued.pop(call_id))
+            if self.one_at_a_time:
+                await asyncio.wait([self._tasks[call_id]])
         return await self._first_settled(needs.waiting_on)
+
+    async def _answer_in_place(self, call_id: int) -> dict[int, Answer]:
+        if call_id in self._deferred:
+            return {}
+        return _answers({call_id: await self._work(self._queued.pop(call_id))})
 
     async def _answer_alone(self, request: Request) -> dict[int, Answer]:
         """A call that must not overlap: what runs finishes first, what has not started waits."""
@@ -145,26 +187,32 @@ class Driver:
             await asyncio.wait(self._tasks.values())
         del self._queued[request.id]
         self._start(request)
-        await asyncio.wait([self._tasks[request.id]])
-        return {request.id: self._tasks.pop(request.id).result()}
-
-    async def _answer_in_order(self, waiting_on: frozenset[int]) -> dict[int, Answer]:
-        for call_id in sorted(waiting_on & self._queued.keys()):
-            self._start(self._queued.pop(call_id))
-            await asyncio.wait([self._tasks[call_id]])
-        return await self._first_settled(waiting_on)
+        return await self._first_settled({request.id})
 
     async def _first_settled(self, waiting_on: Iterable[int]) -> dict[int, Answer]:
-        """Everything that is settled, once something is."""
-        awaited = {call_id: self._tasks[call_id] for call_id in waiting_on}
-        await asyncio.wait(awaited.values(), return_when=asyncio.FIRST_COMPLETED)
-        return {call_id: self._tasks.pop(call_id).result() for call_id, task in awaited.items() if task.done()}
+        """Everything that is settled, once something is; nothing when all of it is deferred."""
+        while awaited := {call_id: self._tasks[call_id] for call_id in waiting_on if call_id in self._tasks}:
+            await asyncio.wait(awaited.values(), return_when=asyncio.FIRST_COMPLETED)
+            settled = {call_id: self._tasks.pop(call_id).result() for call_id, task in awaited.items() if task.done()}
+            if answers := _answers(settled):
+                return answers
+        return {}
+
+    def _paused(self, needs: Needs) -> Paused:
+        settled = _answers({call_id: task.result() for call_id, task in self._tasks.items()})
+        waiting_on = needs.waiting_on & self._deferred.keys()
+        return Paused(waiting_on, tuple({**self._deferred, **self._queued}.values()), settled)
 
     def _start(self, request: Request) -> None:
         self._tasks[request.id] = asyncio.create_task(self._work(request))
 
-    async def _work(self, request: Request) -> Answer:
-        return await (self._sleep(request) if isinstance(request, Sleep) else self.perform(request))
+    async def _work(self, request: Request) -> Answer | Deferred:
+        if isinstance(request, Sleep):
+            return await self._sleep(request)
+        outcome = await self.perform(request)
+        if isinstance(outcome, Deferred):
+            self._deferred[request.id] = request
+        return outcome
 
     async def _sleep(self, sleep: Sleep) -> Answer:
         if not self.sleep_allowance.take(sleep.seconds, time.monotonic()):
@@ -185,3 +233,11 @@ class Driver:
     def _cancel_tasks(self) -> None:
         for task in self._tasks.values():
             task.cancel()
+
+
+def _answers(settled: Mapping[int, Answer | Deferred]) -> dict[int, Answer]:
+    return {call_id: outcome for call_id, outcome in settled.items() if not isinstance(outcome, Deferred)}
+
+
+async def _known(answer: Answer) -> Answer:
+    return answer

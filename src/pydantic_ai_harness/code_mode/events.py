@@ -24,11 +24,11 @@ class NestedToolCallEvent(CustomEvent, name='code_mode_nested_call'):
 
 @dataclass(kw_only=True)
 class NestedToolResultEvent(CustomEvent, name='code_mode_nested_result'):
-    """A nested call ended."""
+    """A nested call ended, or waits for an answer from outside."""
 
     nested_tool_call_id: str
     nested_tool_name: str
-    outcome: Literal['returned', 'raised', 'refused', 'denied', 'unfinished']
+    outcome: Literal['waiting', 'returned', 'raised', 'refused', 'denied', 'unfinished']
     seconds: float
     """How long it took."""
     error: str | None = None

@@ -69,6 +69,16 @@ def unreturnable_text(what: str, printed: str, ledger: Ledger, *, lost: bool = F
     return '\n\n'.join(part for part in parts if part)
 
 
+def not_resumed_text(reason: str, done: Sequence[str]) -> str:
+    """For a snippet that waited and that cannot be taken up again."""
+    calls = '\n'.join(['Calls that had ended before it waited:', *done]) if done else 'It had called no tool before.'
+    return (
+        f'The code that waited was not resumed: {reason}. {calls}\n\n'
+        'What those calls changed stays changed. The calls that waited may have run, if it was taken up elsewhere; '
+        f'nothing of it runs now. {RESET}'
+    )
+
+
 def at_line(line: int, code: str) -> str:
     """The source of a line of `code`, for quoting under a message; '' when there is no such line."""
     lines = code.split('\n')
@@ -138,10 +148,15 @@ def _printed_part(printed: str) -> str:
     return f'Printed until then (the last {_MAX_PRINTED} of {len(printed)} characters):\n{tail}'
 
 
+def done_lines(ledger: Ledger) -> list[str]:
+    """The calls that have ended, a line each, as many as fit."""
+    return _lines_that_fit(call_line(call) for call in ledger.started if call.outcome != 'waiting')
+
+
 def calls_part(ledger: Ledger) -> str:
     """Each call that started and how it ended, cut to a size; the total is exact."""
     started = ledger.started
-    lines = _lines_that_fit(_call_line(call) for call in started)
+    lines = _lines_that_fit(call_line(call) for call in started)
     if omitted := len(started) - len(lines):
         lines.append(f'- ... and {omitted} more that are not listed')
     if never_awaited := len(ledger.calls) - len(started):
@@ -156,6 +171,7 @@ def calls_part(ledger: Ledger) -> str:
 
 
 _REACHED_THE_TOOL = frozenset({'returned', 'raised', 'unfinished'})
+_OPEN_ENDINGS = {'unfinished': 'did not finish', 'waiting': 'waits for an answer from outside'}
 _ENDINGS = {'denied': 'was denied:', 'refused': 'was refused before the tool ran:', 'raised': 'raised'}
 
 
@@ -170,14 +186,15 @@ def _lines_that_fit(lines: Iterable[str]) -> list[str]:
     return kept
 
 
-def _call_line(call: NestedCall) -> str:
+def call_line(call: NestedCall) -> str:
+    """One call and how it ended."""
     keys = {parameter.key: parameter.name for parameter in call.function.parameters}
     arguments = ', '.join(f'{keys.get(key, key)}={preview(value)}' for key, value in call.arguments.items())
     text = f'- {call.function.name}({_cut(arguments, 2 * _MAX_PREVIEW)})'
     if call.outcome == 'returned':
         return f'{text} returned {preview(call.result)}'
-    if call.outcome == 'unfinished':
-        return f'{text} did not finish'
+    if call.outcome in _OPEN_ENDINGS:
+        return f'{text} {_OPEN_ENDINGS[call.outcome]}'
     return f'{text} {_ENDINGS.get(call.outcome, call.outcome)} {_cut(call.error or "", _MAX_PREVIEW)}'
 
 

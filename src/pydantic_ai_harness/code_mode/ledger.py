@@ -13,11 +13,15 @@ from pydantic_ai_harness.sandbox import Call, from_sandbox
 
 from .catalog import Function
 
-Outcome: TypeAlias = Literal['created', 'running', 'returned', 'raised', 'refused', 'denied', 'unfinished']
+Outcome: TypeAlias = Literal['created', 'running', 'waiting', 'returned', 'raised', 'refused', 'denied', 'unfinished']
 """`created`: made by the code and not yet started, as a coroutine that nothing has waited for.
 
-`refused`: the arguments were not valid, so the tool did not run. `denied`: nobody approved the call.
+`waiting`: somebody outside has to answer it. `refused`: the arguments were not valid, so the tool did not run.
+`denied`: nobody approved the call.
 """
+
+WaitsFor: TypeAlias = Literal['approval', 'external']
+"""What a deferred call waits for: consent to run it, or its result."""
 
 
 @dataclass(kw_only=True)
@@ -36,6 +40,10 @@ class NestedCall:
     """What the tool attached for the application."""
     error: str | None = None
     seconds: float = 0.0
+    waits_for: WaitsFor | None = None
+    """Set while the call waits."""
+    deferred_with: Any = None
+    """What the tool told whoever answers, while the call waits."""
     _started: float = 0.0
 
     @property
@@ -48,11 +56,17 @@ class NestedCall:
         self.outcome = 'running'
         self._started = time.perf_counter()
 
+    def wait_for(self, what: WaitsFor, metadata: object) -> None:
+        """The call goes on once it was answered from outside."""
+        self.outcome = 'waiting'
+        self.waits_for, self.deferred_with = what, metadata
+
     def end(self, outcome: Outcome, *, result: object = None, error: str | None = None, metadata: Any = None) -> None:
         """The call ended; the first end counts."""
         if self.outcome != 'running':
             return
         self.outcome = outcome
+        self.waits_for = self.deferred_with = None
         self.result, self.error, self.metadata = result, error, metadata
         self.seconds = time.perf_counter() - self._started
 
@@ -109,6 +123,11 @@ class Ledger:
             id=f'{self.run_code_id}__{len(self.calls) + 1}', function=function, arguments=arguments, line=call.line
         )
         return None
+
+    @property
+    def waiting(self) -> list[NestedCall]:
+        """The calls that somebody outside has to answer."""
+        return [call for call in self.calls.values() if call.outcome == 'waiting']
 
     @property
     def started(self) -> list[NestedCall]:

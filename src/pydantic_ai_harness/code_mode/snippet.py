@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import warnings
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
-from pydantic_ai.exceptions import ModelRetry
+from pydantic_ai.exceptions import ApprovalRequired, ModelRetry
 from pydantic_ai.messages import ToolReturn
 from pydantic_ai.tools import AgentDepsT
 
@@ -15,15 +17,27 @@ from pydantic_ai_harness.sandbox import CannotCrossError, Failed, Finished, Sess
 
 from .catalog import Catalog
 from .dispatch import Dispatcher, Media
-from .driver import Driver, SleepAllowance
-from .failures import RESET, FailedSnippet, failure_text, not_run_text, unreturnable_text
+from .driver import Driver, Paused, SleepAllowance
+from .failures import RESET, FailedSnippet, at_line, done_lines, failure_text, not_run_text, unreturnable_text
 from .last_value import NamedCode, find_opaque, is_surely_opaque, looks_opaque, name_last_value
 from .ledger import Ledger
+from .outside_answers import Denied
+from .pause_record import PauseRecord, plain, stored_answers, stored_calls, stored_requests
+from .pause_trace import PauseTrace, leave_trace
+from .pausing import PausedCall, PausedSnippet, request_metadata
 from .result import Result
+from .states import ConversationStates
+from .stored_session import SessionRecord
 from .typecheck import SessionTypes
 
 if TYPE_CHECKING:
     from .capability import CodeMode
+
+Start: TypeAlias = Callable[[Driver], Awaitable[Finished | Failed | Paused]]
+
+
+class StateStoreWarning(UserWarning):
+    """A state could not be saved or taken up; what happens in its place is in the text."""
 
 
 @dataclass
@@ -61,6 +75,28 @@ class RunState:
         self.types.reset()
         await asyncio.wrap_future(self.session.close())
 
+    async def record(self) -> SessionRecord:
+        """The session as data.
+
+        Raises:
+            CannotBeStoredError: A part of it lives only in its process.
+        """
+        stored = await asyncio.wrap_future(self.session.store())
+        return SessionRecord(
+            state=stored.state,
+            is_mid_snippet=stored.is_mid_snippet,
+            feeds=stored.feeds,
+            printed=stored.printed,
+            types=self.types.stored(),
+            media=self.media.by_identifier,
+        )
+
+    def take_up(self, record: SessionRecord, snippet: Snippet) -> None:
+        """Go on with a session that was stored, in place of this one."""
+        self.session.restore(record.session, snippet)
+        self.types.restore(record.types)
+        self.media.by_identifier.update(record.media)
+
 
 @dataclass
 class SnippetRun(Generic[AgentDepsT]):
@@ -71,6 +107,14 @@ class SnippetRun(Generic[AgentDepsT]):
     catalog: Catalog
     ledger: Ledger
     dispatcher: Dispatcher[AgentDepsT]
+    states: ConversationStates
+    sleep_allowance: SleepAllowance = field(init=False)
+    pauses: int = 0
+    """How often it has paused."""
+
+    def __post_init__(self) -> None:
+        """What a snippet may sleep counts over its pauses."""
+        self.sleep_allowance = SleepAllowance(self.settings.limits.max_duration_secs)
 
     async def run_code(self, code: str, *, restart: bool = False) -> ToolReturn[Any]:
         """Run `code` to its end.
@@ -81,6 +125,7 @@ class SnippetRun(Generic[AgentDepsT]):
 
         Raises:
             ModelRetry: The code was refused, failed, or its value cannot be sent; the text is for the model.
+            ApprovalRequired: The code waits for answers from outside, and is stored.
         """
         code = code.replace('\r\n', '\n').replace('\r', '\n')
         types = SessionTypes(self.run.types.checker) if restart else self.run.types
@@ -89,7 +134,30 @@ class SnippetRun(Generic[AgentDepsT]):
         if restart:
             await self.run.reset()
         named = name_last_value(code)
-        ended = await self._drive(named.code)
+        snippet = self._snippet(named.code)
+        return await self._conclude(code, named, lambda driver: driver.run(snippet))
+
+    async def resume(self, record: PauseRecord) -> ToolReturn[Any]:
+        """Run stored code on from where it waits, to its end.
+
+        Raises:
+            ModelRetry: As for `run_code`.
+            ApprovalRequired: The code waits again.
+        """
+        self.run.take_up(record.session, self._snippet(record.fed_code))
+        record.restore_calls(self.ledger)
+        self.dispatcher.extra_content.extend(record.extra_content)
+        self.sleep_allowance.used = record.slept_seconds
+        self.pauses = record.pause
+        paused = record.paused()
+        named = NamedCode(record.fed_code, record.name)
+        return await self._conclude(record.code, named, lambda driver: driver.resume(paused))
+
+    async def _conclude(self, code: str, named: NamedCode, start: Start) -> ToolReturn[Any]:
+        ended = await self._drive(start)
+        while isinstance(ended, Paused):
+            await self._pause(code, named, ended)
+            ended = await self._drive(lambda driver, paused=ended: driver.resume(paused))
         if isinstance(ended, Failed):
             raise ModelRetry(self._failure(code, ended))
         self.run.types.ran(code)
@@ -102,18 +170,17 @@ class SnippetRun(Generic[AgentDepsT]):
             content=self.dispatcher.extra_content or None,
         )
 
-    async def _drive(self, code: str) -> Finished | Failed:
+    async def _drive(self, start: Start) -> Finished | Failed | Paused:
         if self.run.has_ended:  # a cancelled run ends before the task of its tool call does
             raise asyncio.CancelledError
         self.run.driver = driver = Driver(
             session=self.run.session,
             perform=lambda call: self.dispatcher.call(self.ledger.calls[call.id]),
-            sleep_allowance=SleepAllowance(self.settings.limits.max_duration_secs),
+            sleep_allowance=self.sleep_allowance,
             one_at_a_time=self.dispatcher.manager.get_parallel_execution_mode() == 'sequential',
         )
-        snippet = Snippet(code=code, functions=self.catalog.kinds, admit=self.ledger.admit, mounts=self.settings.mounts)
         try:
-            ended = await driver.run(snippet)
+            ended = await start(driver)
         except BaseException:
             self.run.types.reset()
             raise
@@ -121,6 +188,64 @@ class SnippetRun(Generic[AgentDepsT]):
             self.ledger.close()
         self.run.driver = None
         return ended
+
+    def _snippet(self, code: str) -> Snippet:
+        return Snippet(code=code, functions=self.catalog.kinds, admit=self.ledger.admit, mounts=self.settings.mounts)
+
+    async def _pause(self, code: str, named: NamedCode, paused: Paused) -> None:
+        """Store the snippet; where that fails, deny the calls that wait, so that it can go on.
+
+        Raises:
+            ApprovalRequired: It is stored.
+        """
+        trace = PauseTrace(pause=self.pauses + 1, done=done_lines(self.ledger))
+        request = PausedSnippet(pause=trace.pause, waiting=self._waiting_calls(code), done=trace.done)
+        try:
+            await self.states.save_pause(await self._record(code, named, paused, trace.pause))
+        except Exception as error:  # noqa: BLE001  stores are written by others
+            self._deny_what_waits(error)
+            return
+        leave_trace(self.dispatcher.ctx.messages, self.ledger.run_code_id, trace)
+        await self.run.reset()
+        raise ApprovalRequired(metadata=request_metadata(request))
+
+    async def _record(self, code: str, named: NamedCode, paused: Paused, pause: int) -> PauseRecord:
+        return PauseRecord(
+            session=await self.run.record(),
+            run_code_id=self.ledger.run_code_id,
+            pause=pause,
+            code=code,
+            fed_code=named.code,
+            name=named.name,
+            calls=stored_calls(self.ledger),
+            refused=self.ledger.refused,
+            waiting_on=sorted(paused.waiting_on),
+            requests=stored_requests(paused),
+            settled=stored_answers(paused),
+            slept_seconds=self.sleep_allowance.used,
+            extra_content=self.dispatcher.extra_content,
+        )
+
+    def _waiting_calls(self, code: str) -> list[PausedCall]:
+        return [
+            PausedCall(
+                tool_call_id=call.id,
+                tool_name=call.tool_name,
+                args=plain(call.arguments),
+                kind=call.waits_for or 'approval',
+                metadata=plain(call.deferred_with),
+                line=call.line,
+                source=None if call.line is None else at_line(call.line, code).strip(),
+            )
+            for call in self.ledger.waiting
+        ]
+
+    def _deny_what_waits(self, error: Exception) -> None:
+        reason = f'it could not be stored ({type(error).__name__}: {error})'
+        warnings.warn(f'Code that waits for an answer goes on without it: {reason}.', StateStoreWarning, stacklevel=2)
+        self.dispatcher.cannot_wait = reason
+        message = f'Nobody could be asked: {reason}.'
+        self.dispatcher.answers = {call.id: Denied(message=message) for call in self.ledger.waiting}
 
     def _failure(self, code: str, failed: Failed) -> str:
         if failed.session_lost:

@@ -20,8 +20,11 @@ from pydantic_ai_harness.errors import ToolNameConflictError
 from .catalog import RUN_CODE, Catalog
 from .dispatch import Dispatcher, asked_by_tools
 from .ledger import Ledger
+from .pause_trace import find_trace
+from .pausing import Resumption, resumption
 from .placement import Place, place
 from .prompt import CODE_DESCRIPTION, RESTART_DESCRIPTION, run_code_description
+from .resuming import resume
 from .snippet import RunState, SnippetRun
 
 if TYPE_CHECKING:
@@ -116,7 +119,15 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
         async with self.run.lock:
             await self.run.settle()
             snippet = self._snippet_run(self.run, ctx, tool)
+            if (paused := self._paused(ctx)) is not None:
+                return await resume(snippet, paused, tool_args['code'])
             return await snippet.run_code(tool_args['code'], restart=tool_args.get('restart', False))
+
+    def _paused(self, ctx: RunContext[AgentDepsT]) -> Resumption | None:
+        """What was answered, if this call goes on with code that waits."""
+        if not (self.settings.pauses and ctx.tool_call_approved):
+            return None
+        return resumption(ctx.tool_call_metadata, find_trace(ctx.messages, ctx.tool_call_id or RUN_CODE))
 
     def _run_code_tool(self, catalog: Catalog, inside: dict[str, ToolsetTool[AgentDepsT]]) -> RunCodeTool[AgentDepsT]:
         return RunCodeTool(
@@ -154,4 +165,8 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
         capability = asked_by_tools(ctx.root_capability)
         manager = ToolManager(toolset=self.wrapped, root_capability=capability, ctx=ctx, tools=tool.inside)
         ledger = Ledger(ctx.tool_call_id or RUN_CODE, tool.catalog.functions, self.settings.max_tool_calls)
-        return SnippetRun(self.settings, run, tool.catalog, ledger, Dispatcher(manager, ctx, run.media))
+        dispatcher = Dispatcher(manager, ctx, run.media, pauses=self.settings.pauses)
+        if self.settings.pauses and any(mount.mode == 'overlay' for mount in self.settings.mounts):
+            dispatcher.cannot_wait = 'what it writes to an overlay mount lives only as long as it runs'
+        states = self.settings.states_of(ctx.conversation_id or ctx.run_id or '')
+        return SnippetRun(self.settings, run, tool.catalog, ledger, dispatcher, states)

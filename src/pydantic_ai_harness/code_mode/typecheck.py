@@ -11,6 +11,7 @@ from .catalog import Catalog
 from .code_facts import CodeFacts
 from .findings import SnippetCheck
 from .last_value import LAST_RESULT
+from .stored_session import StoredTypes
 from .waiting import result_of
 
 _MAX_BEFORE = 30_000
@@ -56,6 +57,22 @@ class SessionTypes:
         self._too_old.clear()
         self._untyped.clear()
         self._stored_keys.clear()
+
+    def stored(self) -> StoredTypes:
+        """As data."""
+        return StoredTypes(
+            before=self._before,
+            too_old=sorted(self._too_old),
+            untyped=sorted(self._untyped),
+            stored_keys=sorted(self._stored_keys),
+        )
+
+    def restore(self, stored: StoredTypes) -> None:
+        """Become what was stored."""
+        self._before = list(stored.before)
+        self._too_old = set(stored.too_old)
+        self._untyped = set(stored.untyped)
+        self._stored_keys = set(stored.stored_keys)
 
     def _forget(self, code: str) -> None:
         facts = CodeFacts(code)

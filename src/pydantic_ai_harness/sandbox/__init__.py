@@ -20,12 +20,15 @@ from .steps import (
     Sleep,
     Step,
 )
+from .stored import SANDBOX_VERSION, CannotBeStoredError, StoredSession
 from .values import CannotCrossError, from_sandbox, to_sandbox
 
 __all__ = [
+    'SANDBOX_VERSION',
     'UNTYPED',
     'Answer',
     'Call',
+    'CannotBeStoredError',
     'CannotCrossError',
     'Failed',
     'FailureKind',
@@ -44,6 +47,7 @@ __all__ = [
     'Sleep',
     'Snippet',
     'Step',
+    'StoredSession',
     'TypeChecker',
     'WorkerPool',
     'from_sandbox',

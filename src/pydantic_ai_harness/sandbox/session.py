@@ -31,6 +31,7 @@ from .steps import (
     Sleep,
     Step,
 )
+from .stored import CannotBeStoredError, StoredSession
 from .turn_switch import TurnSwitch
 
 
@@ -148,6 +149,52 @@ class Session:
                 else:
                     self._release()
         self._finish_closing()
+
+    def store(self) -> Future[StoredSession]:
+        """Store the session as data. It may go on afterwards, or be closed and taken up elsewhere by `restore`.
+
+        The future raises `CannotBeStoredError` when the state is lost or half of it lives in the worker.
+        """
+        future: Future[StoredSession] = Future()
+        future.set_running_or_notify_cancel()  # whoever waits may be cancelled, the storing is not
+
+        def turn() -> Callable[[], None]:
+            try:
+                stored = self._stored_now()
+            except BaseException as error:  # noqa: BLE001  whoever waits gets it
+                return functools.partial(future.set_exception, error)
+            return functools.partial(future.set_result, stored)
+
+        self._pool.run(self, turn)
+        return future
+
+    def restore(self, stored: StoredSession, snippet: Snippet) -> None:
+        """Become the session that was stored; the next step takes it up on a worker.
+
+        Args:
+            stored: From `store`, of this process or another.
+            snippet: What waits half-way, with the functions and mounts that it has from now on.
+        """
+        with self._lock:
+            self._drop()
+            self._stored = stored.state
+            self._mid_snippet = stored.is_mid_snippet
+            self._feeds = stored.feeds
+            self._snippet = snippet
+            self._epoch = self._switch.epoch
+            self._printed = Printed(self._switch.stop)
+            self._printed('stdout', stored.printed)
+
+    def _stored_now(self) -> StoredSession:
+        with self._lock:
+            if self._monty is not None and not self.holds_worker:
+                raise CannotBeStoredError('what the code writes to an overlay mount lives only while its process does')
+            self.set_aside()
+            if self._lost:
+                raise CannotBeStoredError(self._lost)
+            return StoredSession(
+                state=self._stored, is_mid_snippet=self._mid_snippet, feeds=self._feeds, printed=self._printed.read()
+            )
 
     @property
     def stored_state(self) -> bytes | None:

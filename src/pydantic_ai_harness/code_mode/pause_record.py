@@ -1,0 +1,182 @@
+"""A snippet that waits, as it is stored: everything that is needed to go on in another process."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import pydantic_core
+from pydantic import BaseModel, ConfigDict
+from pydantic_ai.messages import UserContent
+from pydantic_ai.tools import ToolDefinition
+
+from pydantic_ai_harness.sandbox import Answer, Call, Raised, Request, Returned, Sleep
+
+from .catalog import Function
+from .driver import Paused
+from .ledger import Ledger, NestedCall, Outcome, WaitsFor
+from .packing import pack, unpack
+from .stored_session import SessionRecord
+from .type_text import ANY
+
+
+class StoredCall(BaseModel):
+    """One nested call, as far as it got."""
+
+    sandbox_id: int
+    id: str
+    function: str
+    tool_name: str
+    arguments: Any
+    line: int | None
+    outcome: Outcome
+    result: Any = None
+    metadata: Any = None
+    error: str | None = None
+    seconds: float = 0.0
+    waits_for: WaitsFor | None = None
+    deferred_with: Any = None
+
+
+class StoredRequest(BaseModel):
+    """Something that the code needs and has not got."""
+
+    id: int
+    kind: Literal['call', 'sleep']
+    blocking: bool
+    seconds: float = 0.0
+
+
+class StoredAnswer(BaseModel):
+    """Something that the code has not waited for yet, but that is there."""
+
+    value: Any = None
+    error_type: str | None = None
+    message: str = ''
+
+
+class PauseRecord(BaseModel):
+    """A snippet that waits."""
+
+    model_config = ConfigDict(ser_json_inf_nan='constants')
+
+    session: SessionRecord
+    run_code_id: str
+    pause: int
+    """How often the call has paused, counting this time."""
+    code: str
+    """As the model wrote it."""
+    fed_code: str
+    """As it runs."""
+    name: str | None
+    """The variable that holds the last value."""
+    calls: list[StoredCall]
+    refused: int
+    """Calls past the budget."""
+    waiting_on: list[int]
+    requests: list[StoredRequest]
+    settled: dict[int, StoredAnswer]
+    slept_seconds: float
+    extra_content: list[UserContent]
+
+    def paused(self) -> Paused:
+        """Where the driver stood."""
+        by_id = {call.sandbox_id: call for call in self.calls}
+        return Paused(
+            waiting_on=frozenset(self.waiting_on),
+            requests=tuple(_request(request, by_id) for request in self.requests),
+            settled={call_id: _answer(answer) for call_id, answer in self.settled.items()},
+        )
+
+    def restore_calls(self, ledger: Ledger) -> None:
+        """Go on with the record of the calls."""
+        ledger.refused = self.refused
+        ledger.calls = {call.sandbox_id: _nested_call(call, ledger.functions) for call in self.calls}
+
+
+def stored_calls(ledger: Ledger) -> list[StoredCall]:
+    """All calls of a snippet."""
+    return [
+        StoredCall(
+            sandbox_id=sandbox_id,
+            id=call.id,
+            function=call.function.name,
+            tool_name=call.tool_name,
+            arguments=pack(call.arguments),
+            line=call.line,
+            outcome=call.outcome,
+            result=pack(call.result),
+            metadata=plain(call.metadata),
+            error=call.error,
+            seconds=call.seconds,
+            waits_for=call.waits_for,
+            deferred_with=plain(call.deferred_with),
+        )
+        for sandbox_id, call in ledger.calls.items()
+    ]
+
+
+def stored_requests(paused: Paused) -> list[StoredRequest]:
+    """What the code needs."""
+    return [
+        StoredRequest(id=request.id, kind='sleep', blocking=request.blocking, seconds=request.seconds)
+        if isinstance(request, Sleep)
+        else StoredRequest(id=request.id, kind='call', blocking=request.blocking)
+        for request in paused.requests
+    ]
+
+
+def stored_answers(paused: Paused) -> dict[int, StoredAnswer]:
+    """What the code could have but has not waited for."""
+    return {call_id: _stored_answer(answer) for call_id, answer in paused.settled.items()}
+
+
+def _stored_answer(answer: Answer) -> StoredAnswer:
+    if isinstance(answer, Returned):
+        return StoredAnswer(value=pack(answer.value))
+    return StoredAnswer(error_type=type(answer.error).__name__, message=str(answer.error))
+
+
+def _answer(stored: StoredAnswer) -> Answer:
+    if stored.error_type is None:
+        return Returned(unpack(stored.value))
+    error = getattr(builtins, stored.error_type, RuntimeError)
+    return Raised(error(stored.message))
+
+
+def _request(stored: StoredRequest, calls: Mapping[int, StoredCall]) -> Request:
+    if stored.kind == 'sleep':
+        return Sleep(stored.id, stored.seconds, blocking=stored.blocking)
+    call = calls[stored.id]
+    return Call(stored.id, call.function, (), {}, call.line, blocking=stored.blocking)
+
+
+def _nested_call(stored: StoredCall, functions: Mapping[str, Function]) -> NestedCall:
+    function = functions.get(stored.function) or _bygone(stored)
+    arguments: Any = unpack(stored.arguments)
+    return NestedCall(
+        id=stored.id,
+        function=function,
+        arguments=arguments,
+        line=stored.line,
+        outcome=stored.outcome,
+        result=unpack(stored.result),
+        metadata=stored.metadata,
+        error=stored.error,
+        seconds=stored.seconds,
+        waits_for=stored.waits_for,
+        deferred_with=stored.deferred_with,
+    )
+
+
+def _bygone(stored: StoredCall) -> Function:
+    """Stands for a tool that the agent does not have any more."""
+    return Function(
+        name=stored.function, tool=ToolDefinition(name=stored.tool_name), parameters=(), is_open=True, returns=ANY
+    )
+
+
+def plain(value: object) -> Any:
+    """Metadata for the application as JSON; what has no JSON becomes text."""
+    return pydantic_core.to_jsonable_python(value, bytes_mode='base64', fallback=repr)

@@ -1,0 +1,40 @@
+"""Takes a snippet that waits up again, with what was decided about its calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.messages import ToolReturn
+from pydantic_ai.tools import AgentDepsT
+
+from .failures import not_resumed_text
+from .outside_answers import Approved, OutsideAnswer
+from .pause_record import PauseRecord
+from .pausing import Resumption
+from .snippet import SnippetRun
+from .state_store import StateUnavailableError
+
+
+async def resume(snippet: SnippetRun[AgentDepsT], resumption: Resumption, code: str) -> ToolReturn[Any]:
+    """Go on with stored code.
+
+    Raises:
+        ToolFailed: Its state is not to be had; the text says why, and what it had called.
+        ModelRetry: The code failed later on.
+        ApprovalRequired: It waits again.
+    """
+    try:
+        record = await snippet.states.take_pause(snippet.ledger.run_code_id, resumption.pause)
+    except StateUnavailableError as error:
+        raise ToolFailed(not_resumed_text(str(error), resumption.done)) from error
+    if record.code != code.replace('\r\n', '\n').replace('\r', '\n'):
+        await snippet.states.save_pause(record)
+        raise ToolFailed(not_resumed_text('code that waits cannot be changed, only denied', resumption.done))
+    answers = resumption.answers
+    snippet.dispatcher.answers = _approvals(record) if answers is None else answers
+    return await snippet.resume(record)
+
+
+def _approvals(record: PauseRecord) -> dict[str, OutsideAnswer]:
+    return {call.id: Approved(metadata=call.deferred_with) for call in record.calls if call.waits_for == 'approval'}

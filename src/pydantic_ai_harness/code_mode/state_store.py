@@ -1,0 +1,84 @@
+"""Where snippets that wait for somebody, and sessions between runs, are kept."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from datetime import UTC, datetime
+from typing import Literal, Protocol, TypeAlias
+
+from pydantic_ai_harness.errors import ConfigurationError, HarnessError
+
+Reason: TypeAlias = Literal['missing', 'taken', 'expired', 'altered', 'incompatible']
+"""Why a state is not to be had: there is none of that key, or it was taken before, or it is too old, or it is not
+what was saved, or another version wrote it."""
+
+_WORDS: dict[Reason, str] = {
+    'missing': 'it is not in the store',
+    'taken': 'it was taken up before',
+    'expired': 'it has expired',
+    'altered': 'it was altered since it was saved, or saved with another key',
+    'incompatible': 'this version cannot read it',
+}
+
+
+class StateUnavailableError(HarnessError):
+    """A stored state cannot be had."""
+
+    def __init__(self, reason: Reason, detail: str = '') -> None:
+        self.reason: Reason = reason
+        """Which of the reasons it is."""
+        super().__init__(f'{_WORDS[reason]}{f" ({detail})" if detail else ""}')
+
+
+class StateStore(Protocol):
+    """Keeps states by their keys: letters and digits, at most 64."""
+
+    async def save(self, key: str, state: bytes, *, expires_at: datetime) -> None:
+        """Keep a state, in place of what was kept or taken under that key."""
+        ...
+
+    async def take(self, key: str) -> bytes:
+        """Give a state out, once: of any number of callers, in any number of processes, one gets it.
+
+        Raises:
+            StateUnavailableError: There is none, or it was taken before, has expired or was altered.
+        """
+        ...
+
+
+class MemoryStateStore:
+    """Keeps states in this process, the newest of them."""
+
+    def __init__(self, *, max_states: int = 1000) -> None:
+        """Settle how many states are kept.
+
+        Raises:
+            ConfigurationError: `max_states` is not at least 1.
+        """
+        if max_states < 1:
+            raise ConfigurationError(f'`max_states` must be at least 1, not {max_states!r}.')
+        self._max_states = max_states
+        self._lock = threading.Lock()
+        self._states: OrderedDict[str, tuple[bytes | None, datetime]] = OrderedDict()
+
+    async def save(self, key: str, state: bytes, *, expires_at: datetime) -> None:
+        """See `StateStore`."""
+        with self._lock:
+            self._states[key] = state, expires_at
+            self._states.move_to_end(key)
+            while len(self._states) > self._max_states:
+                self._states.popitem(last=False)
+
+    async def take(self, key: str) -> bytes:
+        """See `StateStore`."""
+        with self._lock:
+            if key not in self._states:
+                raise StateUnavailableError('missing')
+            state, expires_at = self._states[key]
+            if state is None:
+                raise StateUnavailableError('taken')
+            if expires_at <= datetime.now(UTC):
+                raise StateUnavailableError('expired', f'on {expires_at:%Y-%m-%d %H:%M} UTC')
+            self._states[key] = None, expires_at
+            return state

@@ -1,0 +1,98 @@
+"""Which states a conversation has in the store: its paused snippets, and its session."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from pydantic_ai_harness.sandbox import SANDBOX_VERSION
+
+from .pause_record import PauseRecord
+from .state_store import StateStore, StateUnavailableError
+from .stored_session import FORMAT, SessionRecord
+
+R = TypeVar('R', bound=BaseModel)
+
+
+class _Envelope(BaseModel):
+    """What tells whether the rest can be read."""
+
+    format: int
+    sandbox_version: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True)
+class ConversationStates:
+    """The states of one conversation."""
+
+    store: StateStore
+    time_to_live: timedelta
+    conversation_id: str
+
+    async def save_pause(self, record: PauseRecord) -> None:
+        """Keep a snippet until it is answered."""
+        await self._save(self._pause_key(record.run_code_id, record.pause), record)
+
+    async def take_pause(self, run_code_id: str, pause: int) -> PauseRecord:
+        """Take a snippet up, which only one can do.
+
+        Raises:
+            StateUnavailableError: It is not to be had.
+        """
+        return await self._take(self._pause_key(run_code_id, pause), PauseRecord)
+
+    async def save_session(self, record: SessionRecord) -> None:
+        """Keep the session for the next run."""
+        await self._save(self._key('session'), record)
+
+    async def take_session(self) -> SessionRecord:
+        """Take the session of the last run.
+
+        Raises:
+            StateUnavailableError: It is not to be had.
+        """
+        return await self._take(self._key('session'), SessionRecord)
+
+    async def _save(self, key: str, record: BaseModel) -> None:
+        expires_at = datetime.now(UTC) + self.time_to_live
+        envelope = _Envelope(format=FORMAT, sandbox_version=SANDBOX_VERSION, expires_at=expires_at)
+        content = envelope.model_dump_json() + '\n' + record.model_dump_json()
+        await self.store.save(key, content.encode(), expires_at=expires_at)
+
+    async def _take(self, key: str, kind: type[R]) -> R:
+        content = await self.store.take(key)
+        head, _, body = content.partition(b'\n')
+        try:
+            envelope = _Envelope.model_validate_json(head)
+        except ValidationError as error:
+            raise StateUnavailableError('incompatible', 'its form is unknown') from error
+        if problem := _incompatible(envelope):
+            await self.store.save(key, content, expires_at=envelope.expires_at)  # for one who can
+            raise StateUnavailableError('incompatible', problem)
+        try:
+            return kind.model_validate_json(body)
+        except ValidationError as error:
+            raise StateUnavailableError('incompatible', f'{error.error_count()} fields are not as expected') from error
+
+    def _pause_key(self, run_code_id: str, pause: int) -> str:
+        return self._key(f'pause\0{run_code_id}\0{pause}')
+
+    def _key(self, what: str) -> str:
+        return hashlib.sha256(f'{self.conversation_id}\0{what}'.encode(errors='surrogatepass')).hexdigest()
+
+
+def _incompatible(envelope: _Envelope) -> str | None:
+    if envelope.format > FORMAT:
+        return f'it has format {envelope.format}, and this version reads up to {FORMAT}'
+    if _numbers(envelope.sandbox_version) > _numbers(SANDBOX_VERSION):
+        return f'sandbox {envelope.sandbox_version} wrote it, and this one is {SANDBOX_VERSION}'
+    return None
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split('.') if part.isdecimal())

@@ -1,0 +1,40 @@
+"""A session of code mode as data: the sandbox's state, and what is known about its names and media."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+from pydantic_ai.messages import UserContent
+
+from pydantic_ai_harness.sandbox import StoredSession
+
+FORMAT = 1
+"""Raised when older readers could not read what is written."""
+
+
+class StoredTypes(BaseModel):
+    """What the type check knows of a session's names."""
+
+    before: list[str] = []
+    too_old: list[str] = []
+    untyped: list[str] = []
+    stored_keys: list[str] = []
+
+
+class SessionRecord(BaseModel):
+    """A session, to be taken up by another run."""
+
+    model_config = ConfigDict(ser_json_bytes='base64', val_json_bytes='base64')
+
+    state: bytes | None
+    is_mid_snippet: bool
+    feeds: int
+    printed: str
+    types: StoredTypes
+    media: dict[str, UserContent] = {}
+
+    @property
+    def session(self) -> StoredSession:
+        """The sandbox's part."""
+        return StoredSession(
+            state=self.state, is_mid_snippet=self.is_mid_snippet, feeds=self.feeds, printed=self.printed
+        )
