@@ -45,6 +45,7 @@ check: $(READY) ## Check formatting, lint, types, and that requirements.lock bel
 bench: $(READY) ## Run the benchmarks
 	$(PY) benchmarks/run.py
 	$(PY) benchmarks/authoring.py
+	$(PY) benchmarks/pausing.py
 
 .PHONY: docs
 docs: $(READY) ## Run the examples in the README and the docs

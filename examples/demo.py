@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import json
 import os
 import sys
@@ -224,6 +225,8 @@ async def demo(console: Console, model: str | None) -> None:
 
 def main() -> None:
     """Run the demo from the command line."""
+    # Python 3.11 warns now and then, on a busy machine, that a server which it has ended itself has ended.
+    logging.getLogger('asyncio').setLevel(logging.ERROR)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--model', metavar='provider:name', help='a live model instead of the stand-in')
     arguments = parser.parse_args()

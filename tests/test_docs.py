@@ -51,7 +51,11 @@ def reply(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
     if 'run_code' not in tools:
         return ModelResponse(parts=[TextPart('done')])
     description = tools['run_code']
-    code = {'get_weather': "await get_weather(city='Paris')", 'list_orders': "await list_orders(customer='Ada')"}
+    code = {
+        'get_weather': "await get_weather(city='Paris')",
+        'list_orders': "await list_orders(customer='Ada')",
+        'refund': 'await refund(order=7, amount=20.0)',
+    }
     called = next((text for name, text in code.items() if name in description), '1 + 1')
     return ModelResponse(parts=[ToolCallPart('run_code', {'code': called})])
 

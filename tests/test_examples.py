@@ -212,6 +212,32 @@ def test_extending_needs_no_directory() -> None:
     assert extending_runs()['Run 5'].strip().endswith('The files take 87,000 bytes.')
 
 
+def approving(directory: Path, *decision: str) -> str:
+    """What the example of code that waits prints, in a process of its own."""
+    done = run_python('examples/approve_from_another_process.py', *decision, '--directory', str(directory))
+    assert (done.returncode, done.stderr) == (0, ''), done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ('decision', 'refunded'),
+    [
+        ('approve', ['order 7, 20 euros', 'order 8, 350 euros']),
+        ('deny', []),
+        ('edit', ['order 7, 10 euros', 'order 8, 10 euros']),
+    ],
+)
+def test_beyond1_code_waits_for_another_process(tmp_path: Path, decision: str, refunded: list[str]) -> None:
+    """The first process makes the calls that need nobody, the second only those that were decided, each once."""
+    first, second = approving(tmp_path), approving(tmp_path, decision)
+    assert re.findall(r'\((\w+) runs', first) == ['late_orders']
+    assert first.count('line 8: return await refund(') == 2
+    assert re.findall(r'\((.*?) runs(?:: (.*))?\)', second) == [('refund', call) for call in refunded]
+    assert '2 orders were late' in second
+    assert second.count('over the limit') == (2 if decision == 'deny' else 0)
+    assert 'it was taken up before' in approving(tmp_path, decision)
+
+
 def table_row(output: str, label: str) -> tuple[int, int]:
     """The two figures of a row of the comparison."""
     found = re.search(rf'^│ {label}[^│]*│ +([\d,]+) │ +([\d,]+) │$', output, re.MULTILINE)

@@ -40,7 +40,7 @@ class CapabilityCreation(AbstractCapability[AgentDepsT]):
     """
 
     directory: Path | str
-    """Where the code is kept, on this machine. Relative paths are fixed when the capability is built."""
+    """Where the code is kept, on this machine. A relative path is made absolute when the capability is built."""
     guidance: str | None = None
     """What the model is told of authoring. `None` is the default text, `''` nothing."""
 
@@ -63,6 +63,7 @@ class CapabilityCreation(AbstractCapability[AgentDepsT]):
     """The capabilities on disk. Pass `store.load_active()` as `capabilities=` of each run."""
 
     def __post_init__(self) -> None:
+        self.directory = Path(self.directory).absolute()
         self.store = CapabilityStore(
             self.directory,
             max_failures=self.max_failures,

@@ -6,6 +6,10 @@ twice does no harm. In the end the record is what is kept of the version.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
 from pydantic import ValidationError
 
 from .directory import Directory, read_or_none
@@ -27,17 +31,13 @@ class Commits:
         Raises:
             OSError: Something could not be written. What was there before is there again.
         """
-        path = self._directory.source(commit.entry.name)
-        previous = read_or_none(path)
+        replaced = [self._directory.source(commit.entry.name), self._directory.manifest]
+        before = {path: read_or_none(path) for path in replaced}
         try:
             self._directory.write(self._directory.journal, commit.model_dump_json().encode())
             self._apply(commit, content)
         except BaseException:
-            self._directory.journal.unlink(missing_ok=True)
-            if previous is None:
-                path.unlink(missing_ok=True)
-            else:
-                self._directory.write(path, previous)
+            self._put_back(before)
             raise
 
     def keep(self, commit: Commit, version: int) -> None:
@@ -68,4 +68,13 @@ class Commits:
             self._directory.journal.unlink()
         else:
             self._directory.move(self._directory.journal, self._versions.path(entry.name, entry.version))
-            self._versions.prune(entry.name, entry.version)
+            with suppress(OSError):
+                self._versions.prune(entry.name, entry.version)
+
+    def _put_back(self, before: Mapping[Path, bytes | None]) -> None:
+        for path, content in before.items():
+            if content is None:
+                path.unlink(missing_ok=True)
+            else:
+                self._directory.write(path, content)
+        self._directory.journal.unlink(missing_ok=True)  # last: until then, whoever comes next would still finish

@@ -62,7 +62,10 @@ class Directory:
         path = self.path / module_file
         if os.path.basename(module_file) == module_file and not path.is_symlink():  # noqa: PTH119 - text, not a path
             return path
-        resolved = path.resolve()
+        try:
+            resolved = path.resolve()
+        except (OSError, RuntimeError, ValueError):  # a loop of links, a name that no file can have
+            return None
         return resolved if resolved.is_relative_to(self.path.resolve()) else None
 
     @contextmanager
@@ -98,5 +101,5 @@ def read_or_none(path: Path) -> bytes | None:
     """What is in the file, or `None` if there is none, or none that can be read."""
     try:
         return path.read_bytes()
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a name that no file can have
         return None

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 
+from pydantic_ai.agent import AbstractAgent
 from pydantic_ai.capabilities import AbstractCapability, WrapperCapability
 from pydantic_ai.messages import AgentStreamEvent
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import RunContext
 from pydantic_ai.toolsets import AbstractToolset
 
+from .checks import LOADED_ID_PREFIX
 from .guarded_hooks import GuardedHooks, guarded_method
 from .guarded_toolset import NameConflictGuard
 from .guarded_wrapper import GuardedWrapperToolset
@@ -45,11 +46,10 @@ class LoadedCapability(WrapperCapability[Any]):
 
 def guard(capability: AbstractCapability[Any], entry: AuthoredCapability, log: FailureLog) -> LoadedCapability:
     """The capability, with a guard around all that the framework may call of it."""
-    guarded = _guard_class(overridden_in(capability))(capability, Monitor(entry, log))
     return LoadedCapability(
-        guarded,
+        _guarded(capability, Monitor(entry, log)),
         entry,
-        id=f'authored_{entry.name}',
+        id=f'{LOADED_ID_PREFIX}{entry.name}',
         description=capability.description,
         defer_loading=capability.defer_loading,
     )
@@ -64,15 +64,29 @@ class _Guard(GuardedHooks):
     guarded: ClassVar[frozenset[str]] = frozenset()
     """The hooks and getters that have a guarded method."""
 
+    def for_agent(self, agent: AbstractAgent[Any, Any]) -> AbstractCapability[Any]:
+        try:
+            return _guarded(_checked(self.wrapped.for_agent(agent)), self.monitor)
+        except BaseException as error:  # noqa: BLE001 - `contain` raises what is not to be contained
+            self.monitor.contain('for_agent', error)
+            return self
+
     async def for_run(self, ctx: RunContext[Any]) -> AbstractCapability[Any]:
-        of_run = copy(self)
-        of_run.monitor = self.monitor.for_run(ctx.run_id)
-        return await _for_run(of_run, ctx)
+        monitor = self.monitor.for_run(ctx.run_id)
+        try:
+            return _guarded(_checked(await self.wrapped.for_run(ctx)), monitor)
+        except BaseException as error:  # noqa: BLE001 - `contain` raises what is not to be contained
+            monitor.contain('for_run', error)
+            return _guarded(self.wrapped, monitor)
 
     async def wrap_run(self, ctx: RunContext[Any], *, handler: Callable[..., Any]) -> AgentRunResult[Any]:
         result = await _wrap_run(self, ctx, handler=handler)
         self.monitor.run_ended()
         return result
+
+    def _collect_instructions(self) -> list[Any]:
+        # Private in Pydantic AI 2.68: what a wrapper inherits asks the authored capability past its guard.
+        return self._collect_own_instructions()
 
     def listens_to(self, event: AgentStreamEvent) -> bool:
         return self.wrapped.listens_to(event)
@@ -87,13 +101,27 @@ class _Guard(GuardedHooks):
         return None if inner is toolset else inner
 
 
-_for_run: Callable[..., Any] = guarded_method('for_run')
 _wrap_run: Callable[..., Any] = guarded_method('wrap_run')
 _get_wrapper_toolset: Callable[..., Any] = guarded_method('get_wrapper_toolset')
-_OWN = frozenset({'for_run', 'wrap_run', 'get_wrapper_toolset'})
+_OWN = frozenset({'for_agent', 'for_run', 'wrap_run', 'get_wrapper_toolset'})
 
 
 @lru_cache(maxsize=256)
 def _guard_class(overridden: frozenset[str]) -> type[_Guard]:
     methods = {name: guarded_method(name) for name in overridden - _OWN}
     return type('Guard', (_Guard,), {**methods, 'guarded': overridden})
+
+
+def _guarded(capability: AbstractCapability[Any], monitor: Monitor) -> _Guard:
+    return _guard_class(overridden_in(capability))(capability, monitor)
+
+
+def _checked(value: object) -> AbstractCapability[Any]:
+    if not is_capability(value):
+        raise TypeError(f'It returned {type(value).__name__} in place of a capability, such as `self`.')
+    return value
+
+
+def is_capability(value: object) -> TypeGuard[AbstractCapability[Any]]:
+    """Whether it is a capability, and not a class of them."""
+    return isinstance(value, AbstractCapability)

@@ -6,18 +6,21 @@ The default of a hook is the framework's own: what it does for a capability that
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pydantic_ai.capabilities import WrapperCapability
 from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ToolFailed
 from pydantic_ai.messages import AgentStreamEvent, ToolCallPart
+from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import ToolDefinition
 
 from . import prompt
 from .guarded_values import accept
-from .hook_results import check_result
-from .hooks import AUTHORING_TOOL, HOOKS, Hook
+from .hook_results import check_result, is_complete
+from .hooks import AUTHORING_TOOL, ENDS_RUNS, HOOKS, Hook
 from .manifest import CapabilityFailure
 from .monitor import Monitor
 
@@ -39,8 +42,15 @@ def guarded_method(name: str) -> Callable[..., object]:
 
 
 def _original(hook: Hook) -> Callable[..., Any]:
-    original: Callable[..., Any] = getattr(WrapperCapability, hook.name, hook.default)
-    return original
+    """What passes the call on to the authored method."""
+    passes_on: Callable[..., Any] = getattr(WrapperCapability, hook.name)
+    if passes_on is not hook.default:
+        return passes_on
+
+    def pass_on(self: GuardedHooks, *args: object, **kwargs: object) -> object:
+        return getattr(self.wrapped, hook.name)(*args, **kwargs)
+
+    return pass_on
 
 
 def _guarded_getter(hook: Hook) -> Callable[..., object]:
@@ -49,7 +59,7 @@ def _guarded_getter(hook: Hook) -> Callable[..., object]:
     def method(self: GuardedHooks, *args: object, **kwargs: object) -> object:
         try:
             value: object = original(self, *args, **kwargs)
-            check_result(hook.name, value)
+            check_result(hook.name, value, args)
             return accept(hook.name, self.monitor, value)
         except BaseException as error:  # noqa: BLE001 - `contain` raises what is not to be contained
             self.monitor.contain(hook.name, error, hook.control)
@@ -64,14 +74,14 @@ def _guarded_hook(hook: Hook) -> Callable[..., Awaitable[object]]:
     async def method(self: GuardedHooks, *args: object, **kwargs: object) -> object:
         call = _HookCall(hook, self.monitor, kwargs)
         try:
-            result: object = await original(self, *args, **call.kwargs)
-            check_result(hook.name, result)
+            result: object = await original(self, *map(_copied, args), **call.kwargs)
+            check_result(hook.name, result, args)
             return result
         except BaseException as error:
             failure = call.contain(error)
             if call.may_be_a_guard:
                 raise call.closed(failure) from error
-            if call.handler is not None and call.handler.was_called:
+            if call.handler is not None and call.handler.has_begun:
                 return await call.handler.outcome(instead_of=error)
             default: Any = hook.default(self, *args, **kwargs)
             return await default
@@ -86,17 +96,21 @@ def _guarded_stream(hook: Hook) -> Callable[..., AsyncIterator[AgentStreamEvent]
         self: GuardedHooks, *args: object, stream: AsyncIterable[AgentStreamEvent]
     ) -> AsyncIterator[AgentStreamEvent]:
         source = _Stream(stream)
+        has_failed = False
         try:
             try:
                 async for event in original(self, *args, stream=source):
-                    source.is_passed_on = True
+                    check_result(hook.name, event, args)
+                    source.passed_on(event)
                     yield event
             except BaseException as error:
                 if error is source.error:
                     raise
                 self.monitor.contain(hook.name, error, hook.control)
-            async for event in source.rest():
-                yield event
+                has_failed = True
+            if has_failed:
+                async for event in source.rest():
+                    yield event
         finally:
             await _close(stream)
 
@@ -123,7 +137,12 @@ class _HookCall:
         return self.hook.around_a_tool and 'error' not in self.kwargs and not is_mending
 
     def contain(self, error: BaseException) -> CapabilityFailure:
-        """Record the error, or raise it if it is the framework's or the handler's."""
+        """Record the error, or raise it if it is the framework's or the handler's.
+
+        From then on the hook does not get its handler to do anything.
+        """
+        if self.handler is not None:
+            self.handler.is_sealed = True
         if error is self.kwargs.get('error') or (self.handler is not None and error is self.handler.error):
             raise error
         is_too_early = (
@@ -134,16 +153,22 @@ class _HookCall:
         control = self.hook.control
         if is_too_early:
             control = tuple(each for each in control if each not in (ApprovalRequired, CallDeferred))
+        if not is_complete(error):
+            control = ENDS_RUNS
         return self._monitor.contain(self.hook.name, error, control)
 
     def closed(self, failure: CapabilityFailure) -> ToolFailed:
         """What the model reads in place of the tool's result."""
         call = self.kwargs['call']
         tool = call.tool_name if isinstance(call, ToolCallPart) else 'The tool'
-        has_run = self.hook.name == 'after_tool_execute' or (
-            self.hook.name == 'wrap_tool_execute' and self.handler is not None and self.handler.has_returned
-        )
-        return ToolFailed(prompt.stopped_call(tool, self._monitor.name, failure, has_run=has_run))
+        return ToolFailed(prompt.stopped_call(tool, self._monitor.name, failure, self._progress()))
+
+    def _progress(self) -> prompt.Progress:
+        if self.hook.name == 'after_tool_execute':
+            return 'done'
+        if self.hook.name != 'wrap_tool_execute' or self.handler is None or not self.handler.has_begun:
+            return 'not run'
+        return 'done' if self.handler.has_returned else 'begun'
 
 
 class _Handler:
@@ -153,12 +178,16 @@ class _Handler:
         self._handler: Callable[..., Awaitable[object]] = handler
         self._ended = asyncio.Event()
         self._result: object = None
-        self.was_called = False
+        self.has_begun = False
         self.has_returned = False
+        self.is_sealed = False
+        """Whether it begins nothing any more; a task that the hook has made may come to it late."""
         self.error: BaseException | None = None
 
     async def __call__(self, *args: object) -> object:
-        self.was_called, self.has_returned, self.error = True, False, None
+        if self.is_sealed:
+            raise asyncio.CancelledError
+        self.has_begun, self.has_returned, self.error = True, False, None
         self._ended.clear()
         try:
             self._result = await self._handler(*args)
@@ -186,13 +215,11 @@ class _Handler:
 
 
 class _Stream:
-    """The events that an authored stream hook reads, so that those which it swallowed can follow."""
+    """The events that an authored stream hook reads, so that those which it held back can follow."""
 
     def __init__(self, stream: AsyncIterable[AgentStreamEvent]) -> None:
         self._events = aiter(stream)
-        self._last: AgentStreamEvent | None = None
-        self.is_passed_on = True
-        """Whether the hook has yielded something since it read the last event."""
+        self._held = deque[AgentStreamEvent]()
         self.error: BaseException | None = None
         """What the stream itself raised."""
 
@@ -201,22 +228,36 @@ class _Stream:
 
     async def __anext__(self) -> AgentStreamEvent:
         try:
-            self._last = await anext(self._events)
+            event = await anext(self._events)
         except StopAsyncIteration:
-            self.is_passed_on = True
             raise
         except BaseException as error:
             self.error = error
             raise
-        self.is_passed_on = False
-        return self._last
+        self._held.append(event)
+        return event
+
+    def passed_on(self, event: object) -> None:
+        """The hook has yielded an event: one that it read, and so it has dropped those before, or another in place."""
+        if any(event is held for held in self._held):
+            while self._held.popleft() is not event:
+                pass
+        elif self._held:
+            self._held.popleft()
 
     async def rest(self) -> AsyncIterator[AgentStreamEvent]:
-        """The event that the hook failed on, and all after it."""
-        if not self.is_passed_on and self._last is not None:
-            yield self._last
+        """The events that the hook held back when it failed or ended, and all after them."""
+        while self._held:
+            yield self._held.popleft()
         async for event in self._events:
             yield event
+
+
+def _copied(value: object) -> object:
+    """A request of its own for a hook that may change it and then fail."""
+    if not isinstance(value, ModelRequestContext):
+        return value
+    return replace(value, messages=list(value.messages))
 
 
 async def _close(stream: object) -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Awaitable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeGuard, TypeVar
 
 from pydantic import ValidationError
 from pydantic_ai import InstructionPart
 from pydantic_ai.exceptions import ModelRetry, ToolFailed, UserError
-from pydantic_ai.messages import tool_return_ta
+from pydantic_ai.messages import ToolReturn, tool_return_ta
 from pydantic_ai.tools import RunContext
 from pydantic_ai.toolsets import AbstractToolset, CombinedToolset, ToolsetTool, WrapperToolset
+
+from pydantic_ai_harness.narrowing import is_mapping
 
 from . import prompt
 from .hooks import ENDS_RUNS, TOOL_CONTROL
@@ -36,13 +38,18 @@ class GuardedToolset(WrapperToolset[Any]):
     hidden: bool = False
     """Whether it offers no tools for the rest of the run."""
 
+    @property
+    def label(self) -> str:
+        """See `AbstractToolset.label`."""
+        return f'the toolset of the authored capability {self.monitor.name!r}'
+
     async def for_run(self, ctx: RunContext[Any]) -> AbstractToolset[Any]:
         """See `AbstractToolset.for_run`."""
-        return await self._attempt('for_run', super().for_run(ctx), self)
+        return await self._attempt('for_run', super().for_run(ctx), self, check_wrapper)
 
     async def for_run_step(self, ctx: RunContext[Any]) -> AbstractToolset[Any]:
         """See `AbstractToolset.for_run_step`."""
-        return await self._attempt('for_run_step', super().for_run_step(ctx), self)
+        return await self._attempt('for_run_step', super().for_run_step(ctx), self, check_wrapper)
 
     async def __aenter__(self) -> Self:
         entered = await self._attempt('__aenter__', super().__aenter__(), None)
@@ -61,8 +68,8 @@ class GuardedToolset(WrapperToolset[Any]):
         """See `AbstractToolset.get_tools`."""
         if self.hidden:
             return {}
-        found = await self._attempt('get_tools', super().get_tools(ctx), {})
-        return {name: self._guard_validation(tool) for name, tool in found.items() if self._has_usable_name(name)}
+        found = await self._attempt('get_tools', super().get_tools(ctx), dict[str, ToolsetTool[Any]](), check_tools)
+        return {name: self._guard_validation(tool) for name, tool in found.items() if self._is_usable(name, tool)}
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
@@ -73,46 +80,107 @@ class GuardedToolset(WrapperToolset[Any]):
             check_can_be_sent(result)
             return result
         except (ModelRetry, ValidationError) as error:
-            if not ctx.last_attempt:
-                raise
-            # One more retry than there may be would end the run.
-            raise ToolFailed(error.message if isinstance(error, ModelRetry) else str(error)) from error
+            _raise_unless_last(error, ctx)
+            raise
         except BaseException as error:
             raise self._failed_call(name, error) from error
 
     def _guard_validation(self, tool: ToolsetTool[Any]) -> ToolsetTool[Any]:
+        name = tool.tool_def.name
+        guarded = replace(
+            tool, toolset=self, args_validator=_GuardedValidator(tool.args_validator, self._failed_call, name)
+        )
         if (validate := tool.args_validator_func) is None:
-            return tool
+            return guarded
 
-        async def guarded(ctx: RunContext[Any], /, **args: object) -> None:
+        async def validated(ctx: RunContext[Any], /, **args: object) -> None:
             try:
                 pending: object = validate(ctx, **args)
                 if inspect.isawaitable(pending):
                     await pending
-            except (ModelRetry, ValidationError):
+            except (ModelRetry, ValidationError) as error:
+                _raise_unless_last(error, ctx)
                 raise
             except BaseException as error:
-                raise self._failed_call(tool.tool_def.name, error) from error
+                raise self._failed_call(name, error) from error
 
-        return replace(tool, args_validator_func=guarded)
+        return replace(guarded, args_validator_func=validated)
 
-    def _has_usable_name(self, name: str) -> bool:
-        if usable := _TOOL_NAME.fullmatch(name) is not None:
-            return usable
-        error = UserError(f'{name!r} is no name for a tool: models accept letters, digits, `_` and `-`, at most 64.')
-        self.monitor.contain('a tool', error)
-        return False
+    def _is_usable(self, name: str, tool: ToolsetTool[Any]) -> bool:
+        problem = None
+        if not _TOOL_NAME.fullmatch(name):
+            problem = 'models accept letters, digits, `_` and `-` in the name of a tool, at most 64'
+        elif tool.tool_def.kind == 'output':
+            problem = 'only the agent itself has output tools'
+        if problem is not None:
+            self.monitor.contain('a tool', UserError(f'The tool {name!r} is left out: {problem}.'))
+        return problem is None
 
     def _failed_call(self, tool: str, error: BaseException) -> ToolFailed:
         failure = self.monitor.contain(f'tool {tool}', error, (*ENDS_RUNS, *TOOL_CONTROL))
         return ToolFailed(prompt.failed_tool(tool, self.monitor.name, failure))
 
-    async def _attempt(self, method: str, attempt: Awaitable[T], default: T) -> T:
+    async def _attempt(
+        self, method: str, attempt: Awaitable[T], default: T, check: Callable[[object], None] | None = None
+    ) -> T:
         try:
-            return await attempt
+            result = await attempt
+            if check is not None:
+                check(result)
+            return result
         except BaseException as error:  # noqa: BLE001 - `contain` raises what is not to be contained
             self.monitor.contain(f'{method} of its toolset', error)
             return default
+
+
+class _GuardedValidator:
+    """Validates arguments; what authored validators raise besides a validation error fails the call, not the run."""
+
+    def __init__(self, validator: Any, failed_call: Callable[[str, BaseException], ToolFailed], tool: str) -> None:
+        self._validator = validator
+        self._failed_call = failed_call
+        self._tool = tool
+
+    def validate_json(self, input: str | bytes | bytearray, **kwargs: Any) -> Any:  # noqa: A002 - Pydantic's name
+        return self._validated(self._validator.validate_json, input, kwargs)
+
+    def validate_python(self, input: Any, **kwargs: Any) -> Any:  # noqa: A002 - Pydantic's name
+        return self._validated(self._validator.validate_python, input, kwargs)
+
+    def _validated(self, validate: Callable[..., Any], value: object, kwargs: dict[str, Any]) -> Any:
+        try:
+            return validate(value, **kwargs)
+        except (ModelRetry, ValidationError):
+            raise
+        except BaseException as error:
+            raise self._failed_call(self._tool, error) from error
+
+
+def _raise_unless_last(error: ModelRetry | ValidationError, ctx: RunContext[Any]) -> None:
+    """Raise a failure in place of one more retry than there may be, which would end the run."""
+    if ctx.last_attempt:
+        raise ToolFailed(error.message if isinstance(error, ModelRetry) else str(error)) from error
+
+
+def check_wrapper(value: object) -> None:
+    """Refuse a guard that has come to wrap something else than a toolset.
+
+    Raises:
+        TypeError: It is so.
+    """
+    wrapped: object = getattr(value, 'wrapped', value)
+    if not is_toolset(wrapped):
+        raise TypeError(f'It returned {type(wrapped).__name__} in place of a toolset.')
+
+
+def check_tools(value: object) -> None:
+    """Refuse what are no tools by their names.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    if not is_mapping(value) or not all(isinstance(tool, ToolsetTool) for tool in value.values()):
+        raise TypeError('It must return a dict of ToolsetTool by name.')
 
 
 def is_toolset(value: object) -> TypeGuard[AbstractToolset[Any]]:
@@ -126,8 +194,9 @@ def check_can_be_sent(result: object) -> None:
     Raises:
         TypeError: A part of the result is neither JSON nor media.
     """
+    sent = (result.return_value, result.content) if isinstance(result, ToolReturn) else result
     try:
-        tool_return_ta.dump_json(result)
+        tool_return_ta.dump_json(sent)
     except Exception as error:  # noqa: BLE001 - authored objects fail in any way
         raise TypeError(f'The result cannot be sent to the model: {error}') from None
 

@@ -39,11 +39,28 @@ def accept(getter: str, monitor: Monitor, value: object) -> object:
 
 
 def guard_function(
-    monitor: Monitor, function: Callable[..., object], where: str, is_usable: Callable[[object], bool], default: object
+    monitor: Monitor,
+    function: Callable[..., object],
+    where: str,
+    is_usable: Callable[[object], bool],
+    default: object,
+    *,
+    may_wait: bool = True,
 ) -> Callable[..., object]:
-    """The function, with `default` in place of a failure and of what is not usable."""
+    """The function, with `default` in place of a failure and of what is not usable.
+
+    Args:
+        monitor: Records failures.
+        function: Made by the author.
+        where: What it is called in a failure.
+        is_usable: Whether the agent can use what it returns.
+        default: As if there was no function.
+        may_wait: Whether it may be `async def`.
+    """
 
     def checked(result: object) -> object:
+        if inspect.iscoroutine(result):
+            result.close()
         if not is_usable(result):
             raise TypeError(f'{where} returned {type(result).__name__}, which the agent cannot use.')
         return result
@@ -55,7 +72,7 @@ def guard_function(
             monitor.contain(where, error)
             return default
 
-    if inspect.iscoroutinefunction(function):
+    if may_wait and inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
         async def guarded_async(*args: object, **kwargs: object) -> object:
@@ -67,7 +84,7 @@ def guard_function(
     def guarded(*args: object, **kwargs: object) -> object:
         try:
             result = function(*args, **kwargs)
-            return finished(result) if inspect.isawaitable(result) else checked(result)
+            return finished(result) if may_wait and inspect.isawaitable(result) else checked(result)
         except BaseException as error:  # noqa: BLE001 - `contain` raises what is not to be contained
             monitor.contain(where, error)
             return default
@@ -100,7 +117,7 @@ def _is_text(value: object) -> bool:
 def _model_settings(monitor: Monitor, value: object) -> object:
     if not callable(value):
         return value
-    return guard_function(monitor, value, 'the model settings function', is_text_mapping, {})
+    return guard_function(monitor, value, 'the model settings function', is_text_mapping, {}, may_wait=False)
 
 
 def _native_tools(monitor: Monitor, value: object) -> object:
@@ -109,9 +126,20 @@ def _native_tools(monitor: Monitor, value: object) -> object:
 
 def _native_tool(monitor: Monitor, tool: object) -> object:
     if isinstance(tool, AbstractNativeTool):
-        return replace(tool, optional=True)  # a model that does not have it would refuse every request
+        return _optional(tool)
     assert callable(tool)  # noqa: S101 - checked as a contribution
-    return guard_function(monitor, tool, 'a native tool function', _is_native_tool_or_none, None)
+    make = guard_function(monitor, tool, 'a native tool function', _is_native_tool_or_none, None)
+
+    async def guarded(ctx: object) -> object:
+        made = make(ctx)
+        return _optional(await made if inspect.isawaitable(made) else made)
+
+    return guarded
+
+
+def _optional(tool: object) -> object:
+    """A model that does not have the tool would refuse every request."""
+    return replace(tool, optional=True) if isinstance(tool, AbstractNativeTool) else tool
 
 
 def _is_native_tool_or_none(value: object) -> bool:
@@ -119,8 +147,6 @@ def _is_native_tool_or_none(value: object) -> bool:
 
 
 def _model(monitor: Monitor, value: object) -> object:
-    if isinstance(value, str):
-        infer_model(value)  # refuses what is no model
     if _is_model_or_none(value):
         return value
     if not callable(value):
@@ -136,6 +162,8 @@ def _model(monitor: Monitor, value: object) -> object:
 
 
 def _is_model_or_none(value: object) -> bool:
+    if isinstance(value, str):
+        infer_model(value)  # refuses what is no model
     return value is None or isinstance(value, (Model, str))
 
 
@@ -165,8 +193,12 @@ def _run_clock(monitor: Monitor, value: object) -> object:
         now = read()
         return now if isinstance(now, datetime) else datetime.now(UTC)
 
-    read = guard_function(monitor, value, 'the run clock', lambda now: isinstance(now, datetime), None)
+    read = guard_function(monitor, value, 'the run clock', _is_moment, None, may_wait=False)
     return guarded
+
+
+def _is_moment(value: object) -> bool:
+    return isinstance(value, datetime) and value.tzinfo is not None
 
 
 def _workspace(_monitor: Monitor, value: object) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeVar
 
@@ -13,7 +13,7 @@ from pydantic_ai.tools import RunContext
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
 from . import prompt
-from .guarded_toolset import Instructions
+from .guarded_toolset import Instructions, check_can_be_sent, check_tools, check_wrapper
 from .hooks import AUTHORING_TOOL, ENDS_RUNS, TOOL_CONTROL
 from .monitor import Monitor
 
@@ -28,8 +28,16 @@ class _Shared:
     """What is wrapped, as it is now."""
     entered: bool = False
     """Whether what is wrapped is entered."""
+    begun: set[str | None] = field(default_factory=set[str | None])
+    """Ids of the calls that have reached what is wrapped."""
+    done: set[str | None] = field(default_factory=set[str | None])
+    """Ids of those that have returned."""
     errors: deque[BaseException] = field(default_factory=lambda: deque[BaseException](maxlen=16))
     """The latest errors that came from what is wrapped."""
+
+    def progress(self, tool_call_id: str | None) -> prompt.Progress:
+        """How far a tool call has come."""
+        return 'done' if tool_call_id in self.done else 'begun' if tool_call_id in self.begun else 'not run'
 
 
 @dataclass
@@ -59,7 +67,10 @@ class _Boundary(WrapperToolset[Any]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> object:
-        return await self._watched(super().call_tool(name, tool_args, ctx, tool))
+        self.shared.begun.add(ctx.tool_call_id)
+        result: object = await self._watched(super().call_tool(name, tool_args, ctx, tool))
+        self.shared.done.add(ctx.tool_call_id)
+        return result
 
     async def _moved(self, pending: Awaitable[AbstractToolset[Any]]) -> AbstractToolset[Any]:
         moved = await self._watched(pending)
@@ -91,14 +102,14 @@ class GuardedWrapperToolset(WrapperToolset[Any]):
 
     async def for_run(self, ctx: RunContext[Any]) -> AbstractToolset[Any]:
         """See `AbstractToolset.for_run`."""
-        return await self._attempt('for_run', super().for_run(ctx), self)
+        return await self._attempt('for_run', super().for_run(ctx), self, check_wrapper)
 
     async def for_run_step(self, ctx: RunContext[Any]) -> AbstractToolset[Any]:
         """See `AbstractToolset.for_run_step`."""
         if self.is_broken:
             self.shared.inside = await self.shared.inside.for_run_step(ctx)
             return self
-        return await self._attempt('for_run_step', super().for_run_step(ctx), self)
+        return await self._attempt('for_run_step', super().for_run_step(ctx), self, check_wrapper)
 
     async def __aenter__(self) -> Self:
         await self._attempt('__aenter__', super().__aenter__(), None)
@@ -127,7 +138,8 @@ class GuardedWrapperToolset(WrapperToolset[Any]):
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         """See `AbstractToolset.get_tools`."""
         if not self.is_broken:
-            tools = await self._attempt('get_tools', super().get_tools(ctx), dict[str, ToolsetTool[Any]]())
+            no_tools = dict[str, ToolsetTool[Any]]()
+            tools = await self._attempt('get_tools', super().get_tools(ctx), no_tools, check_tools)
             if not self.is_broken:
                 return tools
         return await self.shared.inside.get_tools(ctx)
@@ -142,17 +154,25 @@ class GuardedWrapperToolset(WrapperToolset[Any]):
             inside = await self.shared.inside.get_tools(ctx)
             return await self.shared.inside.call_tool(name, tool_args, ctx, inside[name])
         try:
-            return await super().call_tool(name, tool_args, ctx, tool)
+            result: object = await super().call_tool(name, tool_args, ctx, tool)
+            check_can_be_sent(result)
+            return result
         except ValidationError:
             raise
         except BaseException as error:
             self._raise_if_from_inside(error)
             failure = self.monitor.contain('its wrapper toolset', error, (*ENDS_RUNS, *TOOL_CONTROL))
-            raise ToolFailed(prompt.stopped_call(name, self.monitor.name, failure, has_run=False)) from error
+            progress = self.shared.progress(ctx.tool_call_id)
+            raise ToolFailed(prompt.stopped_call(name, self.monitor.name, failure, progress)) from error
 
-    async def _attempt(self, method: str, attempt: Awaitable[T], default: T) -> T:
+    async def _attempt(
+        self, method: str, attempt: Awaitable[T], default: T, check: Callable[[object], None] | None = None
+    ) -> T:
         try:
-            return await attempt
+            result = await attempt
+            if check is not None:
+                check(result)
+            return result
         except BaseException as error:  # noqa: BLE001 - `contain` raises what is not to be contained
             self._raise_if_from_inside(error)
             self.monitor.contain(f'{method} of its wrapper toolset', error)

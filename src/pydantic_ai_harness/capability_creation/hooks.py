@@ -62,8 +62,8 @@ _CONTROL: Mapping[str, Errors] = {
     'before_model_request': (ModelRetry, SkipModelRequest),
     'wrap_model_request': (ModelRetry, SkipModelRequest),
     'prepare_model_request': (ModelRetry, SkipModelRequest, RetryModelRequest),
-    'after_model_request': (ModelRetry, RetryModelRequest),
-    'on_model_request_error': (ModelRetry, RetryModelRequest),
+    'after_model_request': (ModelRetry, SkipModelRequest, RetryModelRequest),
+    'on_model_request_error': (ModelRetry, SkipModelRequest, RetryModelRequest),
     'before_output_validate': (ModelRetry,),
     'wrap_output_validate': (ModelRetry,),
     'after_output_validate': (ModelRetry,),
@@ -75,7 +75,7 @@ _CONTROL: Mapping[str, Errors] = {
 }
 """Where the framework knows what to do with which exception. Anywhere else they end the run like any other."""
 
-RESERVED = frozenset({'apply', 'visit_and_replace', 'combine', 'from_spec', 'listens_to', 'prefix_tools'})
+_NO_HOOKS = frozenset({'apply', 'visit_and_replace', 'combine', 'from_spec', 'listens_to', 'prefix_tools'})
 """How the framework registers and combines capabilities; authored ones leave that to it."""
 
 _CLASS_LEVEL = frozenset({'get_serialization_name'})
@@ -123,13 +123,18 @@ class Hook:
 
 
 def _is_hook(name: str, member: object) -> bool:
-    return inspect.isfunction(member) and not name.startswith('_') and name not in RESERVED | _CLASS_LEVEL
+    return inspect.isfunction(member) and not name.startswith('_') and name not in _NO_HOOKS | _CLASS_LEVEL
 
 
 HOOKS: Mapping[str, Hook] = MappingProxyType(
     {name: Hook(name) for name, member in vars(AbstractCapability).items() if _is_hook(name, member)}
 )
 """Every hook and getter by name, in the framework's order."""
+
+RESERVED = frozenset(
+    {name for name, member in vars(AbstractCapability).items() if isinstance(member, property)} | _NO_HOOKS
+)
+"""What is not for authored classes."""
 
 
 def overridden_in(capability: AbstractCapability[object]) -> frozenset[str]:

@@ -36,20 +36,45 @@ class Request(BaseModel):
     model_config = ConfigDict(frozen=True, ser_json_bytes='base64', val_json_bytes='base64')
 
     name: str
-    path: str
+    path: bytes
     code: bytes
     timeout_seconds: float | None
-    working_directory: str
+    working_directory: bytes | None
+    """`None` if it is gone."""
     import_path: list[str]
-    environment: dict[str, str]
+    environment: list[tuple[bytes, bytes]]
+
+    @classmethod
+    def about(cls, source: Source, timeout_seconds: float | None) -> Request:
+        """The code, in the surroundings of this process."""
+        try:
+            working_directory = os.getcwdb()  # noqa: PTH109 - as bytes
+        except OSError:
+            working_directory = None
+        return cls(
+            name=source.name,
+            path=os.fsencode(source.path),
+            code=source.content,
+            timeout_seconds=timeout_seconds,
+            working_directory=working_directory,
+            import_path=[entry for entry in map(_as_text, sys.path) if entry is not None],
+            environment=list(os.environb.items()),
+        )
 
     def take_up(self) -> Source:
         """Make the surroundings those of the agent."""
-        os.chdir(self.working_directory)
+        if self.working_directory is not None:
+            os.chdir(self.working_directory)
         sys.path[:] = self.import_path
         os.environ.clear()
-        os.environ.update(self.environment)
-        return Source(self.name, Path(self.path), self.code)
+        os.environb.update(self.environment)
+        return Source(self.name, Path(os.fsdecode(self.path)), self.code)
+
+
+def _as_text(entry: object) -> str | None:
+    """An entry of the import path, which people also make of other things."""
+    text = os.fspath(entry) if isinstance(entry, (str, Path)) else None
+    return text if text is not None and text.isprintable() else None
 
 
 def send_message(channel: socket.socket, message: bytes) -> None:
@@ -115,7 +140,7 @@ def _run_code(request: Request, writing: int) -> None:
     except MemoryError:
         os.write(writing, _OUT_OF_MEMORY)
     except BaseException as error:  # noqa: BLE001 - there is no one else to tell
-        os.write(writing, _line(Verdict(error=own_code.explain(error))))
+        os.write(writing, _line(Verdict(error=own_code.describe(error))))
     finally:
         os._exit(0)
 
@@ -125,7 +150,9 @@ def _line(verdict: Verdict) -> bytes:
 
 
 # Made beforehand: when it is needed, there is no memory to make it.
-_OUT_OF_MEMORY = _line(Verdict(error=f'The code took more than {MEMORY_HEADROOM_BYTES // 1024**2} MiB of memory.'))
+_OUT_OF_MEMORY = _line(
+    Verdict(error=f'The code took more than {MEMORY_HEADROOM_BYTES // 1024**2} MiB of memory.', is_lethal=True)
+)
 
 
 class _Subject:
@@ -144,7 +171,7 @@ class _Subject:
             self._written += chunk
         if self._written.endswith(b'\n'):
             return Verdict.model_validate_json(self._written)
-        return Verdict(error=prompt.ended_its_process(self._how_it_ended())) if has_ended else None
+        return Verdict(error=prompt.ended_its_process(self._how_it_ended()), is_lethal=True) if has_ended else None
 
     def end(self) -> None:
         """End it, with all that it has started and not moved to a session of their own."""
@@ -172,7 +199,7 @@ def _wait_for_verdict(subject: _Subject, channel: socket.socket, timeout_seconds
     deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
     while (verdict := subject.verdict()) is None:
         if deadline is not None and time.monotonic() > deadline:
-            return Verdict(error=prompt.timed_out(timeout_seconds))
+            return Verdict(error=prompt.timed_out(timeout_seconds), is_lethal=True)
         if select.select([channel], [], [], _LOOK_SECONDS)[0]:
             return Verdict(error='Nobody waits any more.')
     return verdict

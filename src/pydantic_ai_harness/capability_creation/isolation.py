@@ -28,6 +28,8 @@ _BOOT = (
     'from pydantic_ai_harness.capability_creation.isolated import serve; serve(int(sys.argv[2]))'
 )
 _END_SECONDS = 5
+_GRACE_SECONDS = 20
+"""More than the process takes to start, and to end code whose time is up."""
 
 
 class IsolatedValidation:
@@ -64,20 +66,17 @@ class IsolatedValidation:
             self._server = None
 
     def _ask(self, source: Source, ours: socket.socket, theirs: socket.socket) -> Verdict:
-        request = Request(
-            name=source.name,
-            path=str(source.path),
-            code=source.content,
-            timeout_seconds=self._timeout_seconds,
-            working_directory=os.getcwd(),  # noqa: PTH109 - as text
-            import_path=sys.path,
-            environment=dict(os.environ),
-        )
         with theirs:
+            request = Request.about(source, self._timeout_seconds)
             server = self._hand_over(theirs)
+        if self._timeout_seconds is not None:
+            ours.settimeout(self._timeout_seconds + _GRACE_SECONDS)
         try:
             send_message(ours, request.model_dump_json().encode())
             answer = read_all(ours)
+        except TimeoutError:
+            self._replace(server)
+            return Verdict(error=prompt.timed_out(self._timeout_seconds), is_lethal=True)
         except OSError:
             answer = b''
         if answer:
@@ -85,7 +84,14 @@ class IsolatedValidation:
             return Verdict.model_validate_json(answer)
         if not server.has_answered and not server.is_alive():
             raise HarnessError('The process that checks capabilities does not start; its error is on standard error.')
-        return Verdict(error=prompt.ended_its_process('ended the process that was to report'))
+        return Verdict(error=prompt.ended_its_process('ended the process that was to report'), is_lethal=True)
+
+    def _replace(self, server: _Server) -> None:
+        """Give up a process that does not answer."""
+        with self._lock:
+            if self._server is server:
+                self._server = None
+        server.close()
 
     def _hand_over(self, channel: socket.socket) -> _Server:
         with self._lock:

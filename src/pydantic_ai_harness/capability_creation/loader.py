@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import linecache
+import itertools
 import sys
 import threading
 from pathlib import Path
 from types import ModuleType
-from typing import Literal, TypeGuard
+from typing import TypeGuard
 
 from pydantic_ai.capabilities import AbstractCapability
 
@@ -19,6 +19,8 @@ from . import checks, own_code, prompt
 from .versions import sha256
 
 _PACKAGE = 'pydantic_ai_harness_authored'
+sys.modules.setdefault(_PACKAGE, ModuleType(_PACKAGE))  # what is pickled names its module through its package
+_CHECKS = itertools.count()
 
 
 class Source:
@@ -53,28 +55,23 @@ class Source:
 class _AuthoredModule(ModuleType):
     """A module that is run once, by whoever comes first; the others wait for that one."""
 
-    def __init__(self, source: Source) -> None:
-        super().__init__(source.module_name)
-        self.__file__ = str(source.path)
-        self.authored_lock = threading.RLock()
-        self.authored_state: Literal['new', 'loaded', 'failed'] = 'new'
+    __slots__ = ('loading',)  # not in its dict, which holds the names of the code
 
-    def run(self, source: Source) -> None:
-        """Run the code and look at the class that it defines.
+    def __init__(self, name: str, source: Source) -> None:
+        super().__init__(name)
+        self.__file__ = source.label
+        self.loading = _Loading(name)
 
-        Raises:
-            CapabilityRefusedError: It fails, or does not define one capability that an agent could call.
-        """
-        text = source.text()
-        own_code.remember_lines(source.label, text)
-        try:
-            exec(compile(text, source.label, 'exec', dont_inherit=True), self.__dict__)  # noqa: S102 - its purpose
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            raise CapabilityRefusedError(own_code.explain(error)) from error
-        self.capability = _only_capability(self)
-        checks.check_class(self.capability)
+
+class _Loading:
+    """How far a module has come."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.lock = threading.RLock()
+        self.has_begun = False
+        self.capability: type[AbstractCapability[object]] | None = None
+        """The class, once it is known to be one that an agent could call."""
 
 
 def load(source: Source) -> AbstractCapability[object]:
@@ -85,7 +82,8 @@ def load(source: Source) -> AbstractCapability[object]:
     Raises:
         CapabilityRefusedError: The code is no capability; the text says why and on which line.
     """
-    return _construct(_kept_module(source).capability)
+    with own_code.refusing():
+        return _construct(_kept_class(source))
 
 
 def try_out(source: Source) -> AbstractCapability[object]:
@@ -94,45 +92,54 @@ def try_out(source: Source) -> AbstractCapability[object]:
     Raises:
         CapabilityRefusedError: As for `load`.
     """
-    module = _AuthoredModule(source)
-    previous = sys.modules.get(module.__name__)
-    sys.modules[module.__name__] = module  # dataclasses and annotations look it up while they are made
+    name = f'{source.module_name}_check_{next(_CHECKS)}'
+    module = _AuthoredModule(name, source)
+    sys.modules[name] = module  # dataclasses and annotations look it up while they are made
     try:
-        module.run(source)
-        return _construct(module.capability)
+        with own_code.refusing():
+            return _construct(_run(module, source))
     finally:
-        if previous is None:
-            sys.modules.pop(module.__name__, None)
-            linecache.cache.pop(source.label, None)
-        else:
-            sys.modules[module.__name__] = previous
+        sys.modules.pop(name, None)
 
 
-def _kept_module(source: Source) -> _AuthoredModule:
+def _kept_class(source: Source) -> type[AbstractCapability[object]]:
     while True:
-        module = sys.modules.setdefault(source.module_name, _AuthoredModule(source))
+        name = source.module_name
+        module = sys.modules.get(name) or sys.modules.setdefault(name, _AuthoredModule(name, source))
         if not isinstance(module, _AuthoredModule):
-            raise CapabilityRefusedError(f'Another module is registered as {source.module_name}.')
-        with module.authored_lock:
-            if module.authored_state == 'loaded':
-                return module
-            if module.authored_state == 'new':
-                _run_to_keep(module, source)
-                return module
+            raise CapabilityRefusedError(f'Another module is registered as {name}.')
+        with module.loading.lock:
+            if module.loading.capability is not None:
+                return module.loading.capability
+            if not module.loading.has_begun:
+                return _run_to_keep(module, source)
+            if sys.modules.get(name) is module:
+                raise CapabilityRefusedError('The code loads itself.')
+        # It failed while this one waited, and is not registered any more.
 
 
-def _run_to_keep(module: _AuthoredModule, source: Source) -> None:
-    module.authored_state = 'failed'  # unless it comes to its end
+def _run_to_keep(module: _AuthoredModule, source: Source) -> type[AbstractCapability[object]]:
+    module.loading.has_begun = True
     try:
-        module.run(source)
+        module.loading.capability = _run(module, source)
     except BaseException:
-        sys.modules.pop(source.module_name, None)
+        sys.modules.pop(module.loading.name, None)
         raise
-    module.authored_state = 'loaded'
+    return module.loading.capability
 
 
-def _only_capability(module: ModuleType) -> type[AbstractCapability[object]]:
-    found = list({id(value): value for value in vars(module).values() if _is_capability_of(module, value)}.values())
+def _run(module: _AuthoredModule, source: Source) -> type[AbstractCapability[object]]:
+    text = source.text()
+    own_code.remember_lines(source.label, text)
+    exec(compile(text, source.label, 'exec', dont_inherit=True), module.__dict__)  # noqa: S102 - its purpose
+    capability = _only_capability(module)
+    checks.check_class(capability)
+    return capability
+
+
+def _only_capability(module: _AuthoredModule) -> type[AbstractCapability[object]]:
+    of_module = (value for value in vars(module).values() if _is_capability_of(module.loading.name, value))
+    found = list({id(value): value for value in of_module}.values())
     if not found:
         raise CapabilityRefusedError(prompt.NO_CAPABILITY)
     if len(found) > 1:
@@ -140,19 +147,17 @@ def _only_capability(module: ModuleType) -> type[AbstractCapability[object]]:
     return found[0]
 
 
-def _is_capability_of(module: ModuleType, value: object) -> TypeGuard[type[AbstractCapability[object]]]:
-    return isinstance(value, type) and issubclass(value, AbstractCapability) and value.__module__ == module.__name__
+def _is_capability_of(module: str, value: object) -> TypeGuard[type[AbstractCapability[object]]]:
+    # Without `isinstance` and `issubclass`, which ask the value and its class.
+    bases = type.__dict__['__mro__'].__get__(value) if type in type(value).__mro__ else ()
+    return AbstractCapability in bases and getattr(value, '__module__', None) == module
 
 
 def _construct(cls: type[AbstractCapability[object]]) -> AbstractCapability[object]:
     if inspect.isabstract(cls):
         raise CapabilityRefusedError(prompt.abstract_capability(cls.__name__, sorted(cls.__abstractmethods__)))
-    try:
+    with own_code.refusing(lambda reason: prompt.not_constructed(cls.__name__, reason)):
         instance: object = cls()
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        raise CapabilityRefusedError(prompt.not_constructed(cls.__name__, own_code.explain(error))) from error
     if not isinstance(instance, cls):
         raise CapabilityRefusedError(prompt.not_constructed(cls.__name__, 'it made an object of another type'))
     return instance

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_ai.exceptions import UserError
 
-from .directory import Directory, read_or_none
+from .directory import Directory
 
 Status = Literal['active', 'disabled', 'quarantined']
 
@@ -49,6 +49,8 @@ class AuthoredCapability(BaseModel):
     """Counts the accepted versions from 1. `None`: none was accepted, or by a release that did not count."""
     sha256: str | None = None
     """Of the accepted code's bytes, in hexadecimal. `None` where `version` is."""
+    lethal_sha256: str | None = None
+    """Of code that has hung or ended the process that checked it, and is not run again."""
     written_at: datetime | None = None
     """When the entry's code was written, with time zone."""
     run_id: str | None = None
@@ -125,11 +127,14 @@ class Manifest:
             UserError: There is a manifest that cannot be read. Replacing it would lose what is in it.
         """
         path = self._directory.manifest
-        content = read_or_none(path)
-        if content is None and not path.exists():
-            return Content(_File())
         try:
-            return Content(_File.model_validate_json(content or b''))
+            content = path.read_bytes()
+        except FileNotFoundError:
+            return Content(_File())
+        except OSError:
+            content = b''
+        try:
+            return Content(_File.model_validate_json(content))
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             place = '.'.join(map(str, first['loc'])) or 'the file'

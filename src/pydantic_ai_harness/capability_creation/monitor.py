@@ -46,9 +46,10 @@ class Monitor:
         self._has_failed = False
 
     def for_run(self, run_id: str | None) -> Monitor:
-        """The monitor of one run of what was loaded."""
+        """The monitor of one run of what was loaded; what failed while the run was prepared counts as its own."""
         monitor = Monitor(self.entry, self._log, self._streak)
         monitor.run_id = run_id
+        monitor._has_failed, self._has_failed = self._has_failed, False
         return monitor
 
     @property
@@ -72,9 +73,8 @@ class Monitor:
             run_id=self.run_id,
         )
         if not self._has_failed:
-            self._has_failed = True
+            self._has_failed = self._streak.is_on = True
             self._log.run_failed(self.entry, failure)
-            self._streak.is_on = True
         return failure
 
     def run_ended(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from .manifest import AuthoredCapability, CapabilityFailure
 
@@ -93,9 +94,15 @@ def bad_attribute(field: str, kind: str, expected: str) -> str:
     return f'`{field}` is {kind}. Every capability has this attribute, and here it must be a {expected}.'
 
 
-def bad_hook(name: str, line: int, problem: str, header: str) -> str:
+def bad_id(value: str) -> str:
+    """The class has an id that something else may have."""
+    return f"The id {value!r} contains a colon, or starts with 'authored_', as ids do that are given. Choose another."
+
+
+def bad_hook(name: str, line: int | None, problem: str, header: str) -> str:
     """A hook is not written as the agent calls it."""
-    return f'{name}, on line {line}: {problem}. Write it as `{header}`.'
+    where = name if line is None else f'{name}, on line {line}'
+    return f'{where}: {problem}. Write it as `{header}`.'
 
 
 def overrides_nothing(own_methods: Sequence[str]) -> str:
@@ -137,11 +144,21 @@ def tool_name_taken(names: Sequence[str]) -> str:
     )
 
 
-def stopped_call(tool: str, name: str, failure: CapabilityFailure, *, has_run: bool) -> str:
+Progress = Literal['not run', 'begun', 'done']
+"""How far a tool had come when something around it failed."""
+
+_PROGRESS: dict[Progress, str] = {
+    'not run': 'was not run',
+    'begun': 'was begun and stopped, so it may have run in part',
+    'done': 'ran, but its result is withheld',
+}
+
+
+def stopped_call(tool: str, name: str, failure: CapabilityFailure, progress: Progress) -> str:
     """A hook of an authored capability failed around a tool call, which therefore counts as failed."""
-    effect = f'{tool} ran, but its result is withheld' if has_run else f'{tool} was not run'
     return (
-        f'{effect}: {failure.where} of the authored capability {name!r} failed and might have been a guard.\n'
+        f'{tool} {_PROGRESS[progress]}: {failure.where} of the authored capability {name!r} failed, and it might have '
+        'been a guard.\n'
         f'{failure.error}\n{failure.traceback}\n'
         f'Mend {name!r} with author_capability, or disable it, for the next run.'
     )
@@ -183,4 +200,5 @@ def not_approved(name: str) -> str:
     )
 
 
+LETHAL = 'The code hung, or ended the process, when it was checked. It is not run again.'
 EDITED = 'Its file was edited by hand and no longer holds the code that was accepted.'

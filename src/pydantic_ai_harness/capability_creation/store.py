@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from pydantic_ai.exceptions import UserError
 
 from pydantic_ai_harness.errors import CapabilityRefusedError, ConfigurationError, UnknownCapabilityError
 
-from . import checks, loader, prompt
+from . import checks, loader, own_code, prompt
 from .commits import Commits
 from .directory import Directory, check_name, read_or_none
 from .guard import LoadedCapability, guard
@@ -53,7 +53,7 @@ class CapabilityStore:
             raise ConfigurationError(f'max_failures must be at least 1, or None for no guard; it is {max_failures}.')
         if max_versions < 1:
             raise ConfigurationError(f'max_versions must be at least 1; it is {max_versions}.')
-        if validation_timeout is not None and validation_timeout <= 0:
+        if validation_timeout is not None and not validation_timeout > 0:
             raise ConfigurationError(
                 f'validation_timeout is a number of seconds above 0, or None; it is {validation_timeout}.'
             )
@@ -65,6 +65,7 @@ class CapabilityStore:
         self._validation: Validation = validation(validation_timeout)
         self._max_failures = max_failures
         self._pin = pin
+        self._isolates = isolated_validation
 
     @property
     def directory(self) -> Path:
@@ -134,12 +135,11 @@ class CapabilityStore:
     def list_all(self) -> list[AuthoredCapability]:
         """Every entry, in the order in which the names were first written; none if the manifest cannot be read."""
         self._finish_interrupted()
-        entries = [entry.replaced(edited=self._is_edited(entry)) for entry in self._manifest.entries().values()]
-        if not any(entry.edited for entry in entries):
-            return entries
-        with self._locked(for_reading=True):  # or it is just being written
-            entries = list(self._manifest.entries().values())
-            return [entry.replaced(edited=self._is_edited(entry)) for entry in entries]
+        entries = self._listed()
+        if any(entry.edited for entry in entries):  # or it is just being written
+            with self._read_lock():
+                return self._listed()
+        return entries
 
     def load_active(self) -> list[AbstractCapability[object]]:
         """A new instance of every active capability, guarded, for the next run.
@@ -182,13 +182,7 @@ class CapabilityStore:
         Raises:
             UnknownCapabilityError: There is no capability of that name, or that version is not kept.
         """
-        entry = self._known(name)
-        content = self._content(entry) if version is None else self._versions.code(name, version)
-        if content is None:
-            kept = ', '.join(str(each.version) for each in self._versions.history(name)) or 'none'
-            what = 'file' if version is None else f'version {version}'
-            raise UnknownCapabilityError(f'{name!r} has no {what}. Versions that are kept: {kept}.')
-        return content.decode('utf-8-sig', errors='replace')
+        return self._kept_or_current(name, version).decode('utf-8-sig', errors='replace')
 
     def diff(self, name: str, a: int, b: int) -> str:
         """What changed from version `a` to version `b`, as `diff -u` shows it; empty if nothing did.
@@ -206,7 +200,7 @@ class CapabilityStore:
             CapabilityRefusedError: The code does not pass today; nothing was changed.
             UserError: The manifest cannot be read.
         """
-        return self._write_or_raise(name, self.source(name, version))
+        return self._write_or_raise(name, self._kept_or_current(name, version))
 
     def approve(self, name: str) -> AuthoredCapability:
         """Check what the file holds now, after it was edited by hand, and make it the newest version.
@@ -216,7 +210,7 @@ class CapabilityStore:
             CapabilityRefusedError: The code does not pass; nothing was changed.
             UserError: The manifest cannot be read.
         """
-        return self._write_or_raise(name, self.source(name))
+        return self._write_or_raise(name, self._kept_or_current(name, None))
 
     def close(self) -> None:
         """End the process that code is checked in, if there is one. A later check starts another."""
@@ -238,7 +232,7 @@ class CapabilityStore:
         self._record_run(entry, lambda now: now.replaced(failing_runs=0))
 
     def _accept(self, source: Source, verdict: Verdict, content: Content, run_id: str | None) -> AuthoredCapability:
-        current = self._with_unknown_code_kept(content.entries.get(source.name))
+        current = self._with_unknown_code_kept(content.entries.get(source.name), source)
         entry = AuthoredCapability(
             name=source.name,
             module_file=source.path.name,
@@ -257,7 +251,9 @@ class CapabilityStore:
         entry = AuthoredCapability(
             name=source.name,
             module_file=source.path.name,
+            status='active' if current is None else current.status,
             last_error=verdict.error,
+            lethal_sha256=source.sha256 if verdict.is_lethal else None,
             written_at=datetime.now(UTC),
             run_id=run_id,
         )
@@ -265,37 +261,49 @@ class CapabilityStore:
             rejected = self._directory.rejected(source.name)
             self._directory.write(rejected, source.content)
             return entry.replaced(module_file=rejected.name)
-        self._with_unknown_code_kept(current)
+        self._with_unknown_code_kept(current, source)
         self._commits.make(Commit(entry=entry, code=source.content), content)
         return entry
 
-    def _with_unknown_code_kept(self, entry: AuthoredCapability | None) -> AuthoredCapability | None:
+    def _with_unknown_code_kept(self, entry: AuthoredCapability | None, successor: Source) -> AuthoredCapability | None:
         """Keep what is about to be replaced, if it is no version yet: edited by hand, or by an older release."""
         was_accepted = entry is not None and (entry.version is not None or entry.last_error is None)
         if entry is None or not was_accepted or (code := self._content(entry)) is None:
             return entry
         digest = sha256(code)
-        if digest == entry.sha256 or any(digest == known.sha256 for known in self._versions.history(entry.name)):
+        if digest in {entry.sha256, successor.sha256} or any(
+            digest == known.sha256 for known in self._versions.history(entry.name)
+        ):
             return entry
         version = self._versions.number_after(entry, entry.name)
-        kept = entry.replaced(version=version, sha256=digest, written_at=datetime.now(UTC), run_id=None)
+        edited = entry.replaced(version=version, sha256=digest, written_at=datetime.now(UTC), run_id=None)
         with suppress(ValueError):  # what is not UTF-8 was no capability
-            self._commits.keep(Commit(entry=kept, code=code), version)
-        return kept
+            self._commits.keep(Commit(entry=edited, code=code), version)
+        return edited
 
     def _load(self, entry: AuthoredCapability) -> AbstractCapability[object]:
         entry, source = self._entry_and_source(entry)
         if self._pin and entry.sha256 != source.sha256:
             raise CapabilityRefusedError(prompt.not_approved(entry.name))
-        capability = loader.load(source)
-        checks.check_instance(capability)
-        return capability if self._max_failures is None else guard(capability, entry, self)
+        if source.sha256 == entry.lethal_sha256:
+            raise CapabilityRefusedError(entry.last_error or prompt.LETHAL)
+        if self._isolates and source.sha256 != entry.sha256:
+            verdict = self.check(source).result()
+            if verdict.error is not None:
+                raise CapabilityRefusedError(verdict.error)
+        with own_code.refusing():
+            capability = loader.load(source)
+            checks.check_instance(capability)
+            return capability if self._max_failures is None else guard(capability, entry, self)
+
+    def _listed(self) -> list[AuthoredCapability]:
+        return [entry.replaced(edited=self._is_edited(entry)) for entry in self._manifest.entries().values()]
 
     def _entry_and_source(self, entry: AuthoredCapability) -> tuple[AuthoredCapability, Source]:
         source = self._source_of(entry)
         if entry.sha256 in {None, source.sha256}:
             return entry, source
-        with self._locked(for_reading=True):  # edited by hand, or just being written
+        with self._read_lock():  # edited by hand, or just being written
             now = self._manifest.entries().get(entry.name, entry)
             return now, self._source_of(now)
 
@@ -338,6 +346,7 @@ class CapabilityStore:
                 self._manifest.write(content)
 
     def _change(self, name: str, change: Callable[[AuthoredCapability], AuthoredCapability]) -> bool:
+        self._finish_interrupted()
         if name not in self._manifest.read().entries:
             return False
         with self._locked():
@@ -348,8 +357,18 @@ class CapabilityStore:
             self._manifest.write(content)
             return True
 
-    def _write_or_raise(self, name: str, code: str) -> AuthoredCapability:
-        source = self.prepare(name, code)
+    def _kept_or_current(self, name: str, version: int | None) -> bytes:
+        entry = self._known(name)
+        content = self._content(entry) if version is None else self._versions.code(name, version)
+        if content is None:
+            kept = ', '.join(str(each.version) for each in self._versions.history(name)) or 'none'
+            what = 'file' if version is None else f'version {version}'
+            raise UnknownCapabilityError(f'{name!r} has no {what}. Versions that are kept: {kept}.')
+        return content
+
+    def _write_or_raise(self, name: str, content: bytes) -> AuthoredCapability:
+        self._manifest.read()
+        source = Source(name, self._directory.source(name), content)
         verdict = self.check(source).result()
         if verdict.error is not None:
             raise CapabilityRefusedError(f'{name!r} was not changed: its code does not pass. {verdict.error}')
@@ -357,7 +376,7 @@ class CapabilityStore:
 
     def _known(self, name: str) -> AuthoredCapability:
         self._finish_interrupted()
-        entries = self._manifest.read().entries
+        entries = self._manifest.entries()
         if name not in entries:
             raise UnknownCapabilityError(prompt.unknown_capability(name, list(entries)))
         return entries[name]
@@ -368,10 +387,17 @@ class CapabilityStore:
                 pass
 
     @contextmanager
-    def _locked(self, *, timeout_seconds: float = -1, for_reading: bool = False) -> Generator[None]:
+    def _locked(self, *, timeout_seconds: float = -1) -> Generator[None]:
         with self._directory.lock(timeout_seconds=timeout_seconds):
-            with suppress(*(UserError,) if for_reading else ()):
-                self._commits.finish_interrupted()
+            self._commits.finish_interrupted()
+            yield
+
+    @contextmanager
+    def _read_lock(self) -> Generator[None]:
+        """Nothing is written meanwhile, unless this directory cannot be locked or mended from here."""
+        with ExitStack() as stack:
+            with suppress(OSError, UserError):
+                stack.enter_context(self._locked())
             yield
 
 

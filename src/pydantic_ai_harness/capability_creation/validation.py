@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from pydantic_ai_harness.errors import CapabilityRefusedError
 
-from . import checks, loader, prompt
+from . import checks, loader, own_code, prompt
 from .loader import Source
 
 T = TypeVar('T')
@@ -26,6 +26,8 @@ class Verdict(BaseModel):
 
     error: str | None = None
     """Why the code was refused, or `None` if it passed."""
+    is_lethal: bool = False
+    """Whether the code hung, or ended the process that checked it: it must not be run again elsewhere."""
     class_name: str = ''
     """The capability's class; empty if the code was refused."""
     hints: tuple[str, ...] = ()
@@ -52,15 +54,18 @@ def judge(source: Source) -> Verdict:
         KeyboardInterrupt: The code was interrupted. Whatever else it raises is in the verdict.
     """
     try:
-        capability = loader.try_out(source)
-        checks.check_instance(capability)
-        return Verdict(
-            class_name=type(capability).__name__,
-            hints=checks.hints(capability),
-            tool_names=tuple(checks.static_tool_names(capability)),
-        )
+        with own_code.refusing():
+            capability = loader.try_out(source)
+            checks.check_instance(capability)
+            return Verdict(
+                class_name=type(capability).__name__,
+                hints=checks.hints(capability),
+                tool_names=tuple(checks.static_tool_names(capability)),
+            )
     except CapabilityRefusedError as refused:
         return Verdict(error=str(refused))
+    finally:
+        own_code.forget_lines(source.label)
 
 
 class InProcessValidation:
@@ -84,7 +89,7 @@ class InProcessValidation:
 
     def _time_out(self, future: Future[Verdict]) -> None:
         with suppress(InvalidStateError):
-            future.set_result(Verdict(error=prompt.timed_out(self._timeout_seconds)))
+            future.set_result(Verdict(error=prompt.timed_out(self._timeout_seconds), is_lethal=True))
 
 
 def in_thread(work: Callable[[], T], name: str) -> Future[T]:

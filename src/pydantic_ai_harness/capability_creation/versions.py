@@ -40,9 +40,8 @@ class Versions:
 
     def number_after(self, entry: AuthoredCapability | None, name: str) -> int:
         """The number of the next version."""
-        if entry is not None and entry.version is not None:
-            return entry.version + 1
-        return max(self._numbers(name), default=0) + 1
+        current = 0 if entry is None else entry.version or 0
+        return max([current, *self._numbers(name)]) + 1
 
     def prune(self, name: str, newest: int) -> None:
         """Drop the oldest beyond what is kept."""

@@ -11,7 +11,7 @@ from .capability import CodeMode, OsAccess
 from .events import NestedToolCallEvent, NestedToolResultEvent
 from .file_state_store import FileStateStore
 from .pausing import AnswerError, PausedCall, paused_calls, resume_with
-from .snippet import StateStoreWarning
+from .run_state import StateStoreWarning
 from .state_store import MemoryStateStore, StateStore, StateUnavailableError
 from .toolset import CodeModeToolset, MissingReturnSchemaWarning
 

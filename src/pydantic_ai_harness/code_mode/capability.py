@@ -26,7 +26,7 @@ from pydantic_ai_harness.sandbox.limits import MAX_PRINTED_BYTES, ResourceLimits
 
 from .catalog import Catalog
 from .prompt import Grants
-from .snippet import RunState
+from .run_state import RunState
 from .state_store import MemoryStateStore, StateStore
 from .states import ConversationStates
 from .toolset import CodeModeToolset

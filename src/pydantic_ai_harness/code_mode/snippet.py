@@ -13,10 +13,10 @@ from pydantic_ai.messages import ToolReturn
 from pydantic_ai.tools import AgentDepsT
 
 from pydantic_ai_harness.narrowing import is_collection
-from pydantic_ai_harness.sandbox import CannotCrossError, Failed, Finished, Session, Snippet, from_sandbox
+from pydantic_ai_harness.sandbox import CannotCrossError, Failed, Finished, Snippet, from_sandbox
 
 from .catalog import Catalog
-from .dispatch import Dispatcher, Media
+from .dispatch import Dispatcher
 from .driver import Driver, Paused, SleepAllowance
 from .failures import RESET, FailedSnippet, at_line, done_lines, failure_text, not_run_text, unreturnable_text
 from .last_value import NamedCode, find_opaque, is_surely_opaque, looks_opaque, name_last_value
@@ -26,76 +26,14 @@ from .pause_record import PauseRecord, plain, stored_answers, stored_calls, stor
 from .pause_trace import PauseTrace, leave_trace
 from .pausing import PausedCall, PausedSnippet, request_metadata
 from .result import Result
+from .run_state import RunState, StateStoreWarning
 from .states import ConversationStates
-from .stored_session import SessionRecord
 from .typecheck import SessionTypes
 
 if TYPE_CHECKING:
     from .capability import CodeMode
 
 Start: TypeAlias = Callable[[Driver], Awaitable[Finished | Failed | Paused]]
-
-
-class StateStoreWarning(UserWarning):
-    """A state could not be saved or taken up; what happens in its place is in the text."""
-
-
-@dataclass
-class RunState:
-    """What one agent run keeps from `run_code` call to `run_code` call."""
-
-    session: Session
-    types: SessionTypes
-    media: Media = field(default_factory=Media)
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    driver: Driver | None = None
-    """Of the snippet that ran last; it may still be ending when the snippet was cancelled."""
-    has_warned: bool = False
-    has_ended: bool = False
-
-    async def end(self) -> None:
-        """Give everything back; what was asked for is done also when this is cancelled meanwhile."""
-        self.has_ended = True
-        self.types.reset()
-        closing = asyncio.wrap_future(self.session.close())
-        try:
-            await self.settle()
-        finally:
-            await closing
-
-    async def settle(self) -> None:
-        """End what a cancelled snippet may have left."""
-        if self.driver is not None:
-            self.driver.cancel()
-            await self.driver.finished()
-            self.driver = None
-
-    async def reset(self) -> None:
-        """Drop the session's variables."""
-        self.types.reset()
-        await asyncio.wrap_future(self.session.close())
-
-    async def record(self) -> SessionRecord:
-        """The session as data.
-
-        Raises:
-            CannotBeStoredError: A part of it lives only in its process.
-        """
-        stored = await asyncio.wrap_future(self.session.store())
-        return SessionRecord(
-            state=stored.state,
-            is_mid_snippet=stored.is_mid_snippet,
-            feeds=stored.feeds,
-            printed=stored.printed,
-            types=self.types.stored(),
-            media=self.media.by_identifier,
-        )
-
-    def take_up(self, record: SessionRecord, snippet: Snippet) -> None:
-        """Go on with a session that was stored, in place of this one."""
-        self.session.restore(record.session, snippet)
-        self.types.restore(record.types)
-        self.media.by_identifier.update(record.media)
 
 
 @dataclass

@@ -25,7 +25,8 @@ from .pausing import Resumption, resumption
 from .placement import Place, place
 from .prompt import CODE_DESCRIPTION, RESTART_DESCRIPTION, run_code_description
 from .resuming import resume
-from .snippet import RunState, SnippetRun
+from .run_state import RunState
+from .snippet import SnippetRun
 
 if TYPE_CHECKING:
     from .capability import CodeMode
@@ -118,6 +119,8 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
             raise UserError('`run_code` was called outside an agent run: `CodeModeToolset.for_run` was not called.')
         async with self.run.lock:
             await self.run.settle()
+            if self.settings.keep_repl:
+                await self.run.take_up_kept(self.settings.states_of(_conversation(ctx)))
             snippet = self._snippet_run(self.run, ctx, tool)
             if (paused := self._paused(ctx)) is not None:
                 return await resume(snippet, paused, tool_args['code'])
@@ -168,5 +171,9 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
         dispatcher = Dispatcher(manager, ctx, run.media, pauses=self.settings.pauses)
         if self.settings.pauses and any(mount.mode == 'overlay' for mount in self.settings.mounts):
             dispatcher.cannot_wait = 'what it writes to an overlay mount lives only as long as it runs'
-        states = self.settings.states_of(ctx.conversation_id or ctx.run_id or '')
+        states = self.settings.states_of(_conversation(ctx))
         return SnippetRun(self.settings, run, tool.catalog, ledger, dispatcher, states)
+
+
+def _conversation(ctx: RunContext[Any]) -> str:
+    return ctx.conversation_id or ctx.run_id or ''

@@ -1,0 +1,128 @@
+"""What one agent run keeps from `run_code` call to `run_code` call, and for the next run."""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from dataclasses import dataclass, field
+
+from pydantic_ai_harness.sandbox import Session, Snippet
+
+from .dispatch import Media
+from .driver import Driver
+from .state_store import StateUnavailableError
+from .states import ConversationStates
+from .stored_session import SessionRecord
+from .typecheck import SessionTypes
+
+
+class StateStoreWarning(UserWarning):
+    """A state could not be saved or taken up; what happens in its place is in the text."""
+
+
+@dataclass
+class RunState:
+    """What one agent run keeps from `run_code` call to `run_code` call."""
+
+    session: Session
+    types: SessionTypes
+    media: Media = field(default_factory=Media)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    driver: Driver | None = None
+    """Of the snippet that ran last; it may still be ending when the snippet was cancelled."""
+    kept: KeptSession | None = None
+    """Set once code has run, when the session is kept for the next run."""
+    has_warned: bool = False
+    has_ended: bool = False
+
+    async def end(self) -> None:
+        """Give everything back; what was asked for is done also when this is cancelled meanwhile."""
+        self.has_ended = True
+        try:
+            if self.kept is not None:
+                await self.kept.save(None if self.driver is not None else self)
+        finally:
+            await self._close()
+
+    async def _close(self) -> None:
+        self.types.reset()
+        closing = asyncio.wrap_future(self.session.close())
+        try:
+            await self.settle()
+        finally:
+            await closing
+
+    async def settle(self) -> None:
+        """End what a cancelled snippet may have left."""
+        if self.driver is not None:
+            self.driver.cancel()
+            await self.driver.finished()
+            self.driver = None
+
+    async def reset(self) -> None:
+        """Drop the session's variables."""
+        self.types.reset()
+        await asyncio.wrap_future(self.session.close())
+
+    async def take_up_kept(self, states: ConversationStates) -> None:
+        """Go on with the session of the conversation's last run, the first time that code runs."""
+        if self.kept is None:
+            self.kept = KeptSession(states)
+            if (record := await self.kept.take()) is not None:
+                self.take_up(record, Snippet(code=''))
+
+    async def record(self) -> SessionRecord:
+        """The session as data.
+
+        Raises:
+            CannotBeStoredError: A part of it lives only in its process.
+        """
+        stored = await asyncio.wrap_future(self.session.store())
+        return SessionRecord(
+            state=stored.state,
+            is_mid_snippet=stored.is_mid_snippet,
+            feeds=stored.feeds,
+            printed=stored.printed,
+            types=self.types.stored(),
+            media=self.media.by_identifier,
+        )
+
+    def take_up(self, record: SessionRecord, snippet: Snippet) -> None:
+        """Go on with a session that was stored, in place of this one."""
+        self.session.restore(record.session, snippet)
+        self.types.restore(record.types)
+        self.media.by_identifier.update(record.media)
+
+
+class KeptSession:
+    """The session that the conversation's last run has left, and that this one leaves."""
+
+    def __init__(self, states: ConversationStates) -> None:
+        self._states = states
+        self._taken: SessionRecord | None = None
+
+    async def take(self) -> SessionRecord | None:
+        """What the last run left, or `None` to start afresh."""
+        try:
+            self._taken = await self._states.take_session()
+        except Exception as error:  # noqa: BLE001  stores are written by others
+            if not (isinstance(error, StateUnavailableError) and error.reason == 'missing'):
+                _warn(f'The variables of the last run are not there, the session starts afresh: {_text(error)}')
+        return self._taken
+
+    async def save(self, run: RunState | None) -> None:
+        """Keep the run's session, or what was taken if the run has been interrupted in the middle of code."""
+        try:
+            record = self._taken if run is None else await run.record()
+            if record is not None and record.state is not None:
+                await self._states.save_session(record)
+        except Exception as error:  # noqa: BLE001  stores are written by others
+            _warn(f'The variables of this run are not kept for the next one: {_text(error)}')
+
+
+def _text(error: Exception) -> str:
+    return str(error) if isinstance(error, StateUnavailableError) else f'{type(error).__name__}: {error}'
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, StateStoreWarning, stacklevel=2)

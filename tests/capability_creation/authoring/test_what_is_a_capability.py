@@ -1,0 +1,304 @@
+"""CC-3 and BEYOND-5: which code passes, with the same verdict in this process and in one of its own."""
+
+from __future__ import annotations
+
+import gc
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from pydantic_ai_harness import CapabilityCreation
+
+from .cases import ALL, NATIVE, Case, getter
+from .conftest import Check, Mode
+from .support import FINE, author, authored, call, run_call, run_calls
+
+MODES: tuple[Mode, ...] = get_args(Mode)
+
+
+def cases() -> Iterator[object]:
+    """Every case in this process, and in one of its own where that is not compared below."""
+    for title, case in ALL.items():
+        for mode in MODES if case.bug or case.bug_isolated or case.differs else MODES[:1]:
+            bug = case.bug if mode == 'in_process' else case.bug_isolated
+            marks = [pytest.mark.xfail(strict=True, reason=bug)] if bug else []
+            yield pytest.param(case, mode, id=f'{title}-{mode}', marks=marks)
+
+
+@pytest.fixture(autouse=True)
+def _modules_stay() -> Iterator[None]:
+    before = dict(sys.modules)
+    yield
+    for name in [name for name in sys.modules.keys() - before if name.startswith('pretended_')]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize(('case', 'mode'), list(cases()))
+def test_cc3_verdict(case: Case, mode: Mode, stores: dict[Mode, Check]) -> None:
+    """Code passes or is refused, and the error says what it should; nothing is raised."""
+    try:
+        error = stores[mode](case.code)
+    finally:
+        if 'metaclass' in case.code:
+            gc.collect()  # or `issubclass` asks the class in later tests
+    if case.either:
+        return
+    if case.says is None:
+        assert error is None
+        return
+    assert error is not None
+    assert len(error) < 5_000
+    place = 0
+    for text in case.says:
+        assert text in error[place:]
+        place = error.index(text, place)
+
+
+def comparable_cases() -> Iterator[object]:
+    """Every case that is known to get a verdict in both places."""
+    for title, case in ALL.items():
+        if not case.bug and not case.bug_isolated:
+            marks = [pytest.mark.xfail(strict=True, reason=case.differs)] if case.differs else []
+            yield pytest.param(case, id=title, marks=marks)
+
+
+@pytest.mark.filterwarnings('ignore::ImportWarning')  # which the other process does not turn into errors
+@pytest.mark.parametrize('case', list(comparable_cases()))
+def test_beyond5_the_verdict_is_the_same_in_a_process_of_its_own(case: Case, stores: dict[Mode, Check]) -> None:
+    """What is said does not depend on where the code was checked."""
+    here, there = (stores[mode](case.code) for mode in MODES)
+    assert without_addresses(here) == without_addresses(there)
+
+
+def without_addresses(error: str | None) -> str | None:
+    """The text without what differs from process to process."""
+    return None if error is None else re.sub(r'0x[0-9a-f]+', '0x', error)
+
+
+SPOILS = """
+import sys, tempfile
+from pathlib import Path
+from pydantic_ai_harness import CapabilityCreation
+store = CapabilityCreation(Path(tempfile.mkdtemp())).store
+try:
+    store.write('hostile', sys.argv[1] + '\\nimport builtins; builtins.kept = Authored')
+except ValueError:
+    pass
+assert store.write('fine', sys.argv[2] + '\\nclass Other: pass').last_error is None
+"""
+
+
+@pytest.mark.xfail(strict=True, reason='`issubclass(value, AbstractCapability)` asks the subclasses of other code too.')
+def test_cc3_a_refused_class_does_not_spoil_later_checks() -> None:
+    """A class that was refused, and is still there, has no say in whether other code passes."""
+    hostile = ALL['attributes: subclass checks that raise'].code
+    done = subprocess.run(
+        [sys.executable, '-c', SPOILS, hostile, FINE], check=False, capture_output=True, text=True, timeout=40
+    )
+    assert (done.returncode, done.stderr) == (0, '')
+
+
+def test_cc3_a_keyboard_interrupt_propagates(creation: CapabilityCreation[None]) -> None:
+    """Who presses Ctrl-C means the program, not the authored code; nothing is written then."""
+    for code in [
+        'raise KeyboardInterrupt\n',
+        authored('def __init__(self): raise KeyboardInterrupt'),
+        authored('def get_toolset(self): raise KeyboardInterrupt'),
+        authored('@property\ndef id(self): raise KeyboardInterrupt'),
+    ]:
+        with pytest.raises(KeyboardInterrupt):
+            creation.store.write('subject', code)
+    assert creation.store.list_all() == []
+    assert not (creation.store.directory / 'subject.py').exists()
+
+
+def test_beyond5_a_keyboard_interrupt_of_the_code_is_a_refusal(isolated: CapabilityCreation[None]) -> None:
+    """Nobody has interrupted the agent if the code in the other process says so of itself."""
+    assert 'KeyboardInterrupt' in (isolated.store.write('subject', 'raise KeyboardInterrupt\n').last_error or '')
+
+
+@pytest.mark.parametrize(
+    'code',
+    [
+        pytest.param('import sys\nsys.exit(1)\n', id='exit'),
+        pytest.param('raise BaseException\n', id='base'),
+        pytest.param(authored('def get_toolset(self): raise GeneratorExit'), id='generator'),
+        pytest.param('import asyncio\nraise asyncio.CancelledError\n', id='cancelled'),
+        pytest.param('raise StopIteration\n', id='stop'),
+        pytest.param(
+            ALL['raised: a text that exits'].code,
+            id='text that exits',
+            marks=pytest.mark.xfail(
+                strict=True, reason='SystemExit from `str(error)` ends the run.', raises=SystemExit
+            ),
+        ),
+        pytest.param(
+            ALL['attributes: a toolset that exits later'].code,
+            id='getter that exits later',
+            marks=pytest.mark.xfail(strict=True, reason='SystemExit from the second call ends it.', raises=SystemExit),
+        ),
+        pytest.param(
+            ALL['attributes: an id that raises'].code,
+            id='id',
+            marks=pytest.mark.xfail(strict=True, reason='It ends the run.', raises=RuntimeError),
+        ),
+        pytest.param(
+            ALL['raised: half a character'].code,
+            id='half a character',
+            marks=pytest.mark.xfail(strict=True, reason='It ends the run.', raises=ValueError),
+        ),
+    ],
+)
+async def test_cc3_nothing_that_code_raises_ends_the_run(creation: CapabilityCreation[None], code: str) -> None:
+    """The model reads of it, and may go on."""
+    refused, accepted = await run_calls(creation, author(code), author(FINE))
+    assert (refused.outcome, accepted.outcome) == ('success', 'success')
+    assert 'The code was refused.' in str(refused.content)
+    assert 'passed' in str(accepted.content)
+
+
+@pytest.mark.parametrize(
+    'broken',
+    [
+        pytest.param('raise SystemExit', id='exit'),
+        pytest.param('def __getattr__(name): raise SystemExit\n', id='module attributes'),
+        pytest.param(
+            'raise ValueError("\\udc80")',
+            id='half a character',
+            marks=pytest.mark.xfail(strict=True, reason='`last_error` cannot be written as JSON.', raises=ValueError),
+        ),
+        pytest.param(
+            'class E(Exception):\n    def __str__(self): raise SystemExit\nraise E',
+            id='text that exits',
+            marks=pytest.mark.xfail(strict=True, reason='`shortened` lets it through.', raises=SystemExit),
+        ),
+        pytest.param(
+            FINE + 'Authored.id = property(lambda self: 1 / 0)\n',
+            id='id',
+            marks=pytest.mark.xfail(strict=True, reason='Not in a `try`.', raises=ZeroDivisionError),
+        ),
+        pytest.param(
+            FINE + 'Authored.has_on_event = property(lambda self: 1 / 0)\n',
+            id='has_on_event',
+            marks=pytest.mark.xfail(strict=True, reason='`guard` is not in a `try`.', raises=ZeroDivisionError),
+        ),
+    ],
+)
+def test_cc7_one_bad_file_does_not_hold_up_the_others(creation: CapabilityCreation[None], broken: str) -> None:
+    """What a file has become since it was written is left out of a load, whatever it raises now."""
+    creation.store.write('good', FINE)
+    creation.store.write('bad', FINE)
+    creation.store.write('better', FINE)
+    (creation.store.directory / 'bad.py').write_text(broken)
+    loaded = creation.store.load_active()
+    assert [each.id for each in loaded] == ['authored_good', 'authored_better']
+    assert {entry.name: entry.last_error is None for entry in creation.store.list_all()} == {
+        'good': True,
+        'bad': False,
+        'better': True,
+    }
+
+
+@pytest.mark.xfail(strict=True, reason='A single native tool passes the check, and the framework iterates over it.')
+async def test_cc3_without_a_guard_the_agent_can_use_what_passed(tmp_path: Path) -> None:
+    """With `max_failures=None` nothing repairs what getters return, so the checks must be exact."""
+    creation = CapabilityCreation[None](tmp_path, max_failures=None)
+    entry = creation.store.write('subject', getter('get_native_tools', 'WebSearchTool()', NATIVE))
+    if entry.last_error is None:
+        await run_call(creation, call('list_authored_capabilities'), capabilities=creation.store.load_active())
+
+
+async def test_cc3_what_passed_can_be_loaded_and_run(creation: CapabilityCreation[None]) -> None:
+    """Everything among the cases that passes is loaded by a later run, which comes to its end."""
+    names = [title for title, case in ALL.items() if case.says is None and not case.either]
+    for number, title in enumerate(names):
+        if (
+            'stream' not in title
+            and 'subclass' not in title
+            and 'replaced' not in title
+            and 'removed' not in title
+            and 'forgotten' not in title
+        ):
+            creation.store.write(f'number_{number}', ALL[title].code)
+    loaded = creation.store.load_active()
+    assert len(loaded) > 40
+    assert len(loaded) == len(creation.store.list_all())
+    await run_call(creation, call('list_authored_capabilities'), capabilities=loaded)
+
+
+@pytest.mark.parametrize('mode', MODES)
+def test_cc3_no_hook_is_run(mode: Mode, stores: dict[Mode, Check], tmp_path: Path) -> None:
+    """Checks construct and ask getters; hooks, tools and instruction functions are left alone."""
+    ran = tmp_path / 'ran'
+    mark = f'open({str(ran)!r}, "a").write("ran")'
+    code = authored(
+        f'async def before_run(self, ctx): {mark}\n'
+        f'async def for_run(self, ctx): {mark}\n'
+        f'async def wrap_run(self, ctx, *, handler): {mark}\n'
+        f'def for_agent(self, agent): {mark}\n'
+        f'def get_model(self): {mark}\n'
+        'def get_instructions(self): return write\n'
+        'def get_toolset(self): return write\n'
+        'def get_native_tools(self): return [write]\n'
+        'def get_model_settings(self): return write\n',
+        before=f'def write(ctx): {mark}\n',
+    )
+    assert stores[mode](code) is None
+    assert not ran.exists()
+
+
+def test_cc3_the_module_is_run_anew_for_every_check(creation: CapabilityCreation[None], tmp_path: Path) -> None:
+    """Code that depends on its surroundings is judged by those of now."""
+    flag = tmp_path / 'flag'
+    code = f'import os\nassert os.path.exists({str(flag)!r})\n' + FINE
+    assert creation.store.write('subject', code).last_error is not None
+    flag.touch()
+    assert creation.store.write('subject', code).last_error is None
+
+
+@pytest.mark.parametrize(
+    ('name', 'value'),
+    [
+        pytest.param('get_model_settings', 'later', marks=pytest.mark.xfail(strict=True, reason='Nobody awaits it.')),
+        pytest.param(
+            'get_model_settings',
+            'lambda ctx: later(ctx)',
+            marks=pytest.mark.xfail(strict=True, reason='Nobody awaits what it returns.'),
+        ),
+        pytest.param(
+            'get_instructions', 'str', marks=pytest.mark.xfail(strict=True, reason='The framework finds no signature.')
+        ),
+        pytest.param(
+            'get_instructions',
+            '[dict]',
+            marks=pytest.mark.xfail(strict=True, reason='The framework finds no signature.'),
+        ),
+        ('get_instructions', 'print'),
+        ('get_instructions', 'lambda a, b, c: "x"'),
+        pytest.param(
+            'get_instructions',
+            'functools.partial(later, 1, 2)',
+            marks=pytest.mark.xfail(strict=True, reason='The framework finds no signature.'),
+        ),
+        ('get_model_settings', 'lambda: {}'),
+        ('get_model_settings', 'dict'),
+        ('get_model_settings', '{"unknown": object()}'),
+        ('get_toolset', 'lambda: None'),
+        ('get_toolset', 'len'),
+        ('get_native_tools', '[len]'),
+        ('get_native_tools', '[lambda: 3]'),
+        ('get_native_tools', 'WebSearchTool()'),
+        ('get_native_tools', '[lambda ctx: WebSearchTool()]'),
+    ],
+)
+@pytest.mark.filterwarnings('ignore:coroutine .* was never awaited')
+async def test_beyond4_what_passed_ends_no_run(creation: CapabilityCreation[None], name: str, value: str) -> None:
+    """Functions that the agent cannot call are refused, or contained in the run."""
+    code = getter(name, value, NATIVE + 'import functools\nasync def later(ctx): return {}\n')
+    if creation.store.write('subject', code).last_error is None:
+        await run_call(creation, call('list_authored_capabilities'), capabilities=creation.store.load_active())
