@@ -108,7 +108,7 @@ def _guarded_stream(hook: Hook) -> Callable[..., AsyncIterator[AgentStreamEvent]
                     raise
                 self.monitor.contain(hook.name, error, hook.control)
                 has_failed = True
-            if has_failed:
+            if has_failed or not source.is_exhausted:
                 async for event in source.rest():
                     yield event
         finally:
@@ -220,6 +220,7 @@ class _Stream:
     def __init__(self, stream: AsyncIterable[AgentStreamEvent]) -> None:
         self._events = aiter(stream)
         self._held = deque[AgentStreamEvent]()
+        self.is_exhausted = False
         self.error: BaseException | None = None
         """What the stream itself raised."""
 
@@ -230,6 +231,7 @@ class _Stream:
         try:
             event = await anext(self._events)
         except StopAsyncIteration:
+            self.is_exhausted = True
             raise
         except BaseException as error:
             self.error = error

@@ -28,6 +28,8 @@ _BOOT = (
     'from pydantic_ai_harness.capability_creation.isolated import serve; serve(int(sys.argv[2]))'
 )
 _END_SECONDS = 5
+_TRIES = 2
+"""The process may be ended by others while it checks."""
 _GRACE_SECONDS = 20
 """More than the process takes to start, and to end code whose time is up."""
 
@@ -53,9 +55,9 @@ class IsolatedValidation:
 
     def check(self, source: Source) -> Future[Verdict]:
         """See `Validation`."""
-        ours, theirs = socket.socketpair()
-        verdict = in_thread(lambda: self._ask(source, ours, theirs), f'check {source.name}')
-        verdict.add_done_callback(lambda _: _hang_up(ours))  # on cancellation, this ends the code
+        call = _Call()
+        verdict = in_thread(lambda: self._ask(source, call), f'check {source.name}')
+        verdict.add_done_callback(lambda _: call.hang_up())  # on cancellation, this ends the code
         return verdict
 
     def close(self) -> None:
@@ -65,26 +67,44 @@ class IsolatedValidation:
                 self._server.close()
             self._server = None
 
-    def _ask(self, source: Source, ours: socket.socket, theirs: socket.socket) -> Verdict:
-        with theirs:
-            request = Request.about(source, self._timeout_seconds)
-            server = self._hand_over(theirs)
-        if self._timeout_seconds is not None:
-            ours.settimeout(self._timeout_seconds + _GRACE_SECONDS)
-        try:
-            send_message(ours, request.model_dump_json().encode())
-            answer = read_all(ours)
-        except TimeoutError:
-            self._replace(server)
-            return Verdict(error=prompt.timed_out(self._timeout_seconds), is_lethal=True)
-        except OSError:
-            answer = b''
-        if answer:
-            server.has_answered = True
-            return Verdict.model_validate_json(answer)
-        if not server.has_answered and not server.is_alive():
-            raise HarnessError('The process that checks capabilities does not start; its error is on standard error.')
+    def _ask(self, source: Source, call: _Call) -> Verdict:
+        request = Request.about(source, self._timeout_seconds).model_dump_json().encode()
+        for _ in range(_TRIES):
+            channel, server = self._connect(call)
+            try:
+                answer = self._answer(channel, request)
+            except TimeoutError:
+                self._replace(server)
+                return Verdict(error=prompt.timed_out(self._timeout_seconds), is_lethal=True)
+            if answer:
+                server.has_answered = True
+                return Verdict.model_validate_json(answer)
+            if server.is_alive() or call.is_over:
+                break
+            if not server.has_answered:
+                raise HarnessError('The process that checks capabilities does not start: see standard error.')
         return Verdict(error=prompt.ended_its_process('ended the process that was to report'), is_lethal=True)
+
+    def _answer(self, channel: socket.socket, request: bytes) -> bytes:
+        if self._timeout_seconds is not None:
+            channel.settimeout(self._timeout_seconds + _GRACE_SECONDS)
+        try:
+            send_message(channel, request)
+            return read_all(channel)
+        except TimeoutError:
+            raise
+        except OSError:
+            return b''
+
+    def _connect(self, call: _Call) -> tuple[socket.socket, _Server]:
+        ours, theirs = socket.socketpair()
+        call.use(ours)
+        with theirs, self._lock:
+            if self._server is None or not self._server.is_alive():
+                self._server = _Server()
+            with suppress(OSError):  # it has just ended, so there will be no answer
+                self._server.hand_over(theirs)
+            return ours, self._server
 
     def _replace(self, server: _Server) -> None:
         """Give up a process that does not answer."""
@@ -93,13 +113,32 @@ class IsolatedValidation:
                 self._server = None
         server.close()
 
-    def _hand_over(self, channel: socket.socket) -> _Server:
-        with self._lock:
-            if self._server is None or not self._server.is_alive():
-                self._server = _Server()
-            with suppress(OSError):  # it has just ended, so there will be no answer
-                self._server.hand_over(channel)
-            return self._server
+
+class _Call:
+    """The way to the code that is checked, which ends with it."""
+
+    def __init__(self) -> None:
+        self._channel: socket.socket | None = None
+        self.is_over = False
+        """Whether nobody waits any more."""
+
+    def use(self, channel: socket.socket) -> None:
+        """Go through this one from now on."""
+        self._close()
+        self._channel = channel
+        if self.is_over:
+            self._close()
+
+    def hang_up(self) -> None:
+        """End the code, if it still runs."""
+        self.is_over = True
+        self._close()
+
+    def _close(self) -> None:
+        if self._channel is not None:
+            with suppress(OSError):
+                self._channel.shutdown(socket.SHUT_RDWR)
+            self._channel.close()
 
 
 class _Server:
@@ -134,9 +173,3 @@ def _end(process: subprocess.Popen[bytes], control: socket.socket) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-
-
-def _hang_up(channel: socket.socket) -> None:
-    with suppress(OSError):
-        channel.shutdown(socket.SHUT_RDWR)
-    channel.close()
