@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
 from functools import cached_property
@@ -25,6 +25,7 @@ from pydantic_ai_harness.sandbox import FailureKind, SandboxLimits, Session, Wor
 from pydantic_ai_harness.sandbox.limits import MAX_PRINTED_BYTES, ResourceLimitsSetting
 
 from .catalog import Catalog
+from .catalog_view import CatalogSetting
 from .prompt import Grants
 from .run_state import RunState
 from .state_store import MemoryStateStore, StateStore
@@ -73,6 +74,11 @@ class CodeMode(AbstractCapability[AgentDepsT]):
     """Answers the code's calls for environment, clock, randomness and files. `None` refuses them."""
     mount: SkipJsonSchema[MountDir] | SkipJsonSchema[Sequence[MountDir]] | None = None
     """Host directories that code can reach under a virtual path."""
+    catalog: CatalogSetting = 'auto'
+    """What the model reads of the functions: `full` declarations, `brief` ones of a line each, names to `search` among,
+    or with `auto` the most of these that fits `catalog_tokens`. Code can look up the rest."""
+    catalog_tokens: int = 4000
+    """About how many tokens the functions may take, unless `catalog` is `full`."""
     deferred_calls: Literal['inline', 'pause'] = 'inline'
     """What becomes of a call in code that needs approval, or an answer from outside, and gets none at once: `inline`
     raises in the code, `pause` stores the code and ends the run with `DeferredToolRequests` (see `paused_calls`)."""
@@ -97,6 +103,9 @@ class CodeMode(AbstractCapability[AgentDepsT]):
         _check_count('max_tool_calls', self.max_tool_calls, least=1)
         if self.max_result_bytes is not None:
             _check_count('max_result_bytes', self.max_result_bytes, least=1)
+        if self.catalog not in ('auto', 'full', 'brief', 'search'):
+            raise ConfigurationError(f"`catalog` is 'auto', 'full', 'brief' or 'search', not {self.catalog!r}.")
+        _check_count('catalog_tokens', self.catalog_tokens, least=1)
         _check_pool(self.worker_pool)
         _check_pausing(self.deferred_calls, self.state_store, self.pause_ttl)
         _ = self.limits, self.mounts, self.os_handler
@@ -147,12 +156,21 @@ class CodeMode(AbstractCapability[AgentDepsT]):
             FailureKind.PRINTED: f'the {MAX_PRINTED_BYTES / 2**20:g} MiB that one call may print',
         }
 
-    def catalog_of(self, tools: list[ToolDefinition]) -> Catalog:
-        """The catalog of these tools, built once for as long as they do not change."""
+    def shows_all_of(self, catalog: Catalog) -> bool:
+        """Whether the model has read the declarations of all functions."""
+        return catalog.view(self.catalog, self.catalog_tokens).mode == 'full'
+
+    def catalog_of(self, tools: list[ToolDefinition], groups: Mapping[str, str]) -> Catalog:
+        """The catalog of these tools, built once for as long as they do not change.
+
+        Args:
+            tools: In the order in which they are shown.
+            groups: By the tools' names, where they come from.
+        """
         for known, catalog in self._catalogs:
             if known == tools:
                 return catalog
-        catalog = Catalog.build(tools)
+        catalog = Catalog.build(tools, groups)
         self._catalogs.insert(0, (tools, catalog))
         del self._catalogs[_MAX_CATALOGS:]
         return catalog

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,7 +15,9 @@ from pydantic_ai_harness.errors import ToolNameConflictError
 from pydantic_ai_harness.narrowing import is_list, is_text_mapping
 from pydantic_ai_harness.sandbox import FunctionKind
 
-from .python_text import as_docstring, free_name, is_name, to_name
+from .catalog_view import CatalogSetting, CatalogView, view_of
+from .lookup import HELP, Lookup
+from .python_text import as_docstring, free_name, is_name, to_group_name, to_name
 from .schema_types import SchemaTypes
 from .type_definitions import TYPING_NAMES, Member, TypeDefinitions
 from .type_text import ANY, NONE, TypeText, union
@@ -23,6 +26,8 @@ RUN_CODE = 'run_code'
 _STUB_HEAD = 'from typing import Any, Literal, NotRequired, TypedDict\n'
 _MAX_DEFAULT_LENGTH = 60
 _INDENT = '    '
+_SENTENCE_END = re.compile(r'(?<=[.!?])\s')
+_MAX_SUMMARY = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,8 @@ class Function:
     is_open: bool
     """Whether arguments are allowed that the schema does not name."""
     returns: TypeText
+    group: str = ''
+    """Where the tool comes from: the id of its server or toolset. Empty if it has none."""
 
     @property
     def kind(self) -> FunctionKind:
@@ -72,6 +79,23 @@ class Function:
     def signature(self) -> str:
         """The first line, without its colon."""
         return self._signature(checked=False)
+
+    @property
+    def brief(self) -> str:
+        """One line: `name(required, optional=..., **others) -> Type`."""
+        parameters = [
+            parameter.name if parameter.required else f'{parameter.name}=...' for parameter in self.parameters
+        ]
+        returns = self.returns.shown
+        text = f'{self.name}({", ".join([*parameters, *(["**others"] if self.is_open else [])])})'
+        return text if returns in (ANY.shown, NONE.shown) else f'{text} -> {returns}'
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the description, on one line, cut to a length; empty if there is none."""
+        text = ' '.join((self.tool.description or '').split())
+        sentence = _SENTENCE_END.split(text, maxsplit=1)[0]
+        return sentence if len(sentence) <= _MAX_SUMMARY else f'{sentence[:_MAX_SUMMARY].rstrip()}…'
 
     @property
     def stub(self) -> str:
@@ -128,17 +152,41 @@ class Catalog:
 
     functions: Mapping[str, Function]
     definitions: TypeDefinitions = field(repr=False)
+    _views: dict[tuple[CatalogSetting, int], CatalogView] = field(
+        default_factory=dict[tuple[CatalogSetting, int], CatalogView], init=False, repr=False, compare=False
+    )
 
     @classmethod
-    def build(cls, tools: Sequence[ToolDefinition]) -> Catalog:
+    def build(cls, tools: Sequence[ToolDefinition], groups: Mapping[str, str] | None = None) -> Catalog:
         """Name the tools and read their schemas.
+
+        Args:
+            tools: In the order in which they are shown.
+            groups: By the tools' own names, where they come from. `None` goes by `ToolDefinition.toolset_id`.
 
         Raises:
             ToolNameConflictError: Two tools end up under one name.
         """
         names = _function_names(tools)
         definitions = TypeDefinitions(reserved=set(names))
-        return cls({name: _function(name, tool, definitions) for name, tool in names.items()}, definitions)
+        given = groups or {}
+        functions = {
+            name: _function(name, tool, definitions, given.get(tool.name) or tool.toolset_id or '')
+            for name, tool in names.items()
+        }
+        return cls(functions, definitions)
+
+    def view(self, setting: CatalogSetting, max_tokens: int) -> CatalogView:
+        """What the model reads of it, worked out once."""
+        key = setting, max_tokens
+        if key not in self._views:
+            self._views[key] = view_of(self.functions, self.shown, setting, max_tokens)
+        return self._views[key]
+
+    @cached_property
+    def lookup(self) -> Lookup:
+        """Finds functions for code that has not seen all of them."""
+        return Lookup(self.functions, self.definitions.shown)
 
     @cached_property
     def kinds(self) -> Mapping[str, FunctionKind]:
@@ -154,8 +202,9 @@ class Catalog:
     @cached_property
     def stubs(self) -> str:
         """Types and declarations as snippets are checked against them."""
-        declarations = [function.stub for function in self.functions.values()]
-        names = f'__all__ = {[*self.functions, *self.definitions.checked]!r}'  # names with an underscore in front too
+        declarations = [*(function.stub for function in self.functions.values()), *self.lookup.stubs]
+        # Names with an underscore in front too.
+        names = f'__all__ = {[*self.functions, *self.lookup.functions, *self.definitions.checked]!r}'
         return '\n'.join([_STUB_HEAD, names, *self.definitions.checked.values(), *declarations, ''])
 
     @property
@@ -168,7 +217,7 @@ def _function_names(tools: Sequence[ToolDefinition]) -> dict[str, ToolDefinition
     names: dict[str, ToolDefinition] = {}
     for tool in tools:
         name = to_name(tool.name) or 'tool'
-        if hasattr(builtins, name) or name in TYPING_NAMES:
+        if (hasattr(builtins, name) and name != HELP) or name in TYPING_NAMES:
             name = f'{name}_'
         if (other := names.get(name)) is not None:
             raise ToolNameConflictError(
@@ -179,9 +228,9 @@ def _function_names(tools: Sequence[ToolDefinition]) -> dict[str, ToolDefinition
     return names
 
 
-def _function(name: str, tool: ToolDefinition, definitions: TypeDefinitions) -> Function:
+def _function(name: str, tool: ToolDefinition, definitions: TypeDefinitions, group: str) -> Function:
     parameters, is_open = _parameters(tool, name, definitions)
-    return Function(name, tool, parameters, is_open, _returns(tool, name, definitions))
+    return Function(name, tool, parameters, is_open, _returns(tool, name, definitions), to_group_name(group))
 
 
 def _parameters(tool: ToolDefinition, name: str, definitions: TypeDefinitions) -> tuple[tuple[Parameter, ...], bool]:

@@ -65,6 +65,8 @@ class Dispatcher(Generic[AgentDepsT]):
     ctx: RunContext[AgentDepsT]
     """Of the `run_code` call."""
     media: Media
+    explains: Callable[[str], str] | None = None
+    """Declares a function that the model may not have read; `None` if it has read all."""
     pauses: bool = False
     """Whether a call that nobody answers inline is deferred, and not denied."""
     cannot_wait: str = ''
@@ -127,6 +129,8 @@ class Dispatcher(Generic[AgentDepsT]):
             raise
         except Exception as error:  # noqa: BLE001  whatever a tool raises, the code may catch
             crossing = _crossing(call, error)
+            if self.explains and isinstance(error, ValidationError):
+                crossing = ValueError(f'{crossing}\n{self.explains(call.function.name)}')
             call.end('raised' if are_arguments_valid else 'refused', error=f'{type(crossing).__name__}: {crossing}')
             return Raised(crossing)
         return Returned(returned)

@@ -52,10 +52,11 @@ def failure_text(snippet: FailedSnippet) -> str:
     return '\n\n'.join(part for part in parts if part)
 
 
-def not_run_text(problems: Sequence[str]) -> str:
-    """For code that was refused before any of it ran."""
+def not_run_text(problems: Sequence[str], declarations: str = '') -> str:
+    """For code that was refused before any of it ran, with declarations that the model may not have read."""
     found = '\n'.join(problems)
-    return f'The code was not run: no tool was called and nothing changed. Mend this and send it again:\n\n{found}'
+    text = f'The code was not run: no tool was called and nothing changed. Mend this and send it again:\n\n{found}'
+    return f'{text}\n\nThe functions in full:\n\n{declarations}' if declarations else text
 
 
 def unreturnable_text(what: str, printed: str, ledger: Ledger, *, lost: bool = False) -> str:

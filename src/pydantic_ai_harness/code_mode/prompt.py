@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .catalog_view import CatalogMode, CatalogView
+from .lookup import Lookup
+
 MODULES = (
     'asyncio',
     'base64',
@@ -57,18 +60,33 @@ together: `a, b = await asyncio.gather(f(a=1), g(b=2))` (after `import asyncio`)
 - {grants}"""
 
 
-def run_code_description(catalog: str, grants: Grants, *, max_tool_calls: int) -> str:
+def run_code_description(view: CatalogView, lookup: Lookup, grants: Grants, *, max_tool_calls: int) -> str:
     """The description of the `run_code` tool."""
+    catalog = view.text
     modules = sorted([*MODULES, *HOST_MODULES]) if grants.os_access else MODULES
     introduction = _INTRODUCTION.format(modules=', '.join(modules), grants=_grants_text(grants))
     budget = f'- At most {max_tool_calls} function calls in one run.'
     fence = _FENCE
     while fence in catalog:
         fence += '`'
-    functions = f'Functions:\n\n{fence}python\n{catalog}\n{fence}' if catalog else 'There are no functions to call.'
+    heading = _HEADINGS[view.mode].format(help=lookup.help_name, find=lookup.find_name)
+    functions = f'{heading}\n\n{fence}python\n{catalog}\n{fence}' if catalog else 'There are no functions to call.'
     return f'{introduction}\n{budget}\n\n{functions}'
 
 
+_HEADINGS: dict[CatalogMode, str] = {
+    'full': 'Functions:',
+    'brief': (
+        'Functions, all `async def` unless it says otherwise; `name=...` can be left out. `{help}(f, g)` returns '
+        'signatures, types and descriptions, `{find}("words")` finds functions; both are called in code, without '
+        '`await`, and are free. Look at the `{help}` of what you have not called yet.'
+    ),
+    'search': (
+        'Functions, all `async def` unless their `{help}` says otherwise, by where they come from. In code, without '
+        '`await` and free: `{find}("words", limit=10, group="...")` finds functions, `{help}(f, g)` returns '
+        'signatures, types and descriptions. Look at the `{help}` of what you have not called yet.'
+    ),
+}
 _FENCE = '```'
 CODE_DESCRIPTION = 'The Python code to run.'
 RESTART_DESCRIPTION = 'Drop all variables, imports and functions of earlier code first.'

@@ -11,6 +11,8 @@ from collections.abc import Container
 _NOT_IN_NAMES = re.compile(r'[^A-Za-z0-9_]+')
 # Control characters, line separators, text direction marks, and halves of surrogate pairs.
 _CONTROLS = re.compile(r'[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]')
+_NOT_IN_GROUPS = re.compile(r'[^A-Za-z0-9_.-]+')
+_MAX_GROUP = 60
 _SPACE = re.compile(r'\s+')
 _CLOSING_QUOTE = re.compile(r'"(?=""|\Z)')
 _PIECE = re.compile(rb'#[^\n]*|([A-Za-z]*)("""|\'\'\'|"|\')|\w+|.', re.DOTALL)
@@ -31,6 +33,11 @@ def to_name(text: str) -> str:
     if name[0].isdigit():
         name = f'_{name}'
     return f'{name}_' if name in _RESERVED else name
+
+
+def to_group_name(text: str) -> str:
+    """What is left of the name of a server or toolset when it can hold no prose: letters, digits, `_`, `-` and `.`."""
+    return _NOT_IN_GROUPS.sub('-', text).strip('-')[:_MAX_GROUP]
 
 
 def free_name(base: str, taken: Container[str]) -> str:

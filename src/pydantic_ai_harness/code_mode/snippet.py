@@ -68,7 +68,8 @@ class SnippetRun(Generic[AgentDepsT]):
         code = code.replace('\r\n', '\n').replace('\r', '\n')
         types = SessionTypes(self.run.types.checker) if restart else self.run.types
         if problems := await types.problems(code, self.catalog):
-            raise ModelRetry(not_run_text(problems))
+            unseen = '' if self.settings.shows_all_of(self.catalog) else self.catalog.lookup.named_in(problems)
+            raise ModelRetry(not_run_text(problems, unseen))
         if restart:
             await self.run.reset()
         named = name_last_value(code)
@@ -128,7 +129,13 @@ class SnippetRun(Generic[AgentDepsT]):
         return ended
 
     def _snippet(self, code: str) -> Snippet:
-        return Snippet(code=code, functions=self.catalog.kinds, admit=self.ledger.admit, mounts=self.settings.mounts)
+        return Snippet(
+            code=code,
+            functions=self.catalog.kinds,
+            lookups=self.catalog.lookup.functions,
+            admit=self.ledger.admit,
+            mounts=self.settings.mounts,
+        )
 
     async def _pause(self, code: str, named: NamedCode, paused: Paused) -> None:
         """Store the snippet; where that fails, deny the calls that wait, so that it can go on.

@@ -105,7 +105,8 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
                 )
             is_inside = await place(tool.tool_def, ctx, self.settings.tools) is Place.INSIDE
             (inside if is_inside else native)[name] = tool
-        catalog = self.settings.catalog_of([tool.tool_def for tool in inside.values()])
+        groups = {tool.tool_def.name: tool.tool_def.toolset_id or tool.toolset.id or '' for tool in inside.values()}
+        catalog = self.settings.catalog_of([tool.tool_def for tool in inside.values()], groups)
         self._warn_once(catalog)
         return {**native, RUN_CODE: self._run_code_tool(catalog, inside)}
 
@@ -137,9 +138,7 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
             toolset=self,
             tool_def=ToolDefinition(
                 name=RUN_CODE,
-                description=run_code_description(
-                    catalog.shown, self.settings.grants, max_tool_calls=self.settings.max_tool_calls
-                ),
+                description=self._description(catalog),
                 parameters_json_schema=_PARAMETERS_SCHEMA,
                 sequential=True,
                 metadata={'code_arg_name': 'code', 'code_arg_language': 'python'},
@@ -149,6 +148,11 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
             catalog=catalog,
             inside=inside,
         )
+
+    def _description(self, catalog: Catalog) -> str:
+        settings = self.settings
+        view = catalog.view(settings.catalog, settings.catalog_tokens)
+        return run_code_description(view, catalog.lookup, settings.grants, max_tool_calls=settings.max_tool_calls)
 
     def _warn_once(self, catalog: Catalog) -> None:
         if self.run is None or self.run.has_warned or not (names := catalog.without_return_schema):
@@ -168,7 +172,8 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
         capability = asked_by_tools(ctx.root_capability)
         manager = ToolManager(toolset=self.wrapped, root_capability=capability, ctx=ctx, tools=tool.inside)
         ledger = Ledger(ctx.tool_call_id or RUN_CODE, tool.catalog.functions, self.settings.max_tool_calls)
-        dispatcher = Dispatcher(manager, ctx, run.media, pauses=self.settings.pauses)
+        explains = None if self.settings.shows_all_of(tool.catalog) else tool.catalog.lookup.help
+        dispatcher = Dispatcher(manager, ctx, run.media, explains=explains, pauses=self.settings.pauses)
         if self.settings.pauses and any(mount.mode == 'overlay' for mount in self.settings.mounts):
             dispatcher.cannot_wait = 'what it writes to an overlay mount lives only as long as it runs'
         states = self.settings.states_of(_conversation(ctx))

@@ -356,7 +356,7 @@ class Session:
             elif request is None:
                 snapshot = snapshot.resume_auto()
             else:
-                snapshot = snapshot.resume({'exception': request})
+                snapshot = snapshot.resume(_external(request))
         return _finished(snapshot)
 
     def _lose_to_a_dead_await(self) -> Failed:
@@ -364,26 +364,30 @@ class Session:
         self._drop()
         return Failed(FailureKind.ERROR, 'RuntimeError', message, session_lost=True)
 
-    def _request(self, snapshot: FunctionSnapshot) -> Request | BaseException | None:
-        """What the host has to do for this call: a request, an error to raise at once, or an OS call (`None`)."""
+    def _request(self, snapshot: FunctionSnapshot) -> Request | Answer | None:
+        """What the host has to do for this call: a request, an answer that is there at once, or an OS call (`None`)."""
         name = snapshot.function_name
         if snapshot.is_os_function:
             if name not in ('asyncio.sleep', 'time.sleep'):
                 return None
             return Sleep(snapshot.call_id, float(snapshot.args[0]), blocking=name == 'time.sleep')
         kind = self._snippet.functions.get(name)
-        if kind is None:
-            return NameError(self._unknown_name(name))
+        lookup = self._snippet.lookups.get(name)
+        if kind is None and lookup is None:
+            return Raised(NameError(self._unknown_name(name)))
         try:
             args, kwargs = snapshot.args, snapshot.kwargs
         except Exception as error:  # noqa: BLE001  Python has no such value, a dict with unhashable keys for example
-            return TypeError(f'an argument of {name}() cannot leave the sandbox: {error}')
+            return Raised(TypeError(f'an argument of {name}() cannot leave the sandbox: {error}'))
+        if lookup is not None:
+            return _looked_up(lookup, args, kwargs)
         call = Call(snapshot.call_id, name, args, kwargs, self._line_of(snapshot), blocking=kind == 'plain')
-        return self._snippet.admit(call) or call
+        refused = self._snippet.admit(call)
+        return call if refused is None else Raised(refused)
 
     def _look_up(self, snapshot: NameLookupSnapshot) -> SyncSnapshot:
         name = snapshot.variable_name
-        if name not in self._snippet.functions:
+        if name not in self._snippet.functions and name not in self._snippet.lookups:
             return snapshot.resume()
 
         def function() -> None:
@@ -422,6 +426,13 @@ def _resume(snapshot: _Waiting, answers: Mapping[int, Answer]) -> SyncSnapshot:
     if isinstance(snapshot, FunctionSnapshot):
         return snapshot.resume(_external(answers[snapshot.call_id]))
     return snapshot.resume({call_id: _external(answer) for call_id, answer in answers.items()})
+
+
+def _looked_up(lookup: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]) -> Answer:
+    try:
+        return Returned(lookup(*args, **kwargs))
+    except Exception as error:  # noqa: BLE001  the code gets it
+        return Raised(error)
 
 
 def _finished(complete: MontyComplete) -> Step:

@@ -22,6 +22,8 @@ class Snippet:
     code: str
     functions: Mapping[str, FunctionKind] = field(default_factory=dict[str, FunctionKind])
     """The host functions by name; any other unknown name raises `NameError` in the code."""
+    lookups: Mapping[str, Callable[..., object]] = field(default_factory=dict[str, Callable[..., object]])
+    """Functions that the host answers at once, in a thread of the pool, without ending the turn."""
     admit: Admit = field(default=lambda call: None)
     mounts: Sequence[pydantic_monty.MountDir] = ()
 

@@ -17,12 +17,6 @@ class Case:
     """What is in the error, in that order; `None` if the code passes."""
     either: bool = False
     """Whether it may as well pass: what counts is that there is a verdict, and the same in both places."""
-    bug: str = ''
-    """Why it is known to fail in this process."""
-    bug_isolated: str = ''
-    """Why it is known to fail in a process of its own."""
-    differs: str = ''
-    """Why the verdicts are known to differ."""
 
 
 def passes(name: str, code: str) -> Case:
@@ -30,22 +24,17 @@ def passes(name: str, code: str) -> Case:
     return Case(name, code)
 
 
-def fails(name: str, code: str, *says: str, bug: str = '', bug_isolated: str = '') -> Case:
+def fails(name: str, code: str, *says: str) -> Case:
     """Code that is refused."""
-    return Case(name, code, says, bug=bug, bug_isolated=bug_isolated)
+    return Case(name, code, says)
 
 
-def judged(name: str, code: str, *, bug: str = '', differs: str = '') -> Case:
+def judged(name: str, code: str) -> Case:
     """Code of which something is said, whatever that is."""
-    return Case(name, code, either=True, bug=bug, differs=differs)
+    return Case(name, code, either=True)
 
 
 CONTRACT = 'A capability is exactly one class which subclasses'
-NOT_CONTAINED = 'What it raises leaves `judge`, and so the tool and the run: not all of `judge` is inside a `try`.'
-SURROGATES = 'Half a surrogate pair in what authored code says cannot be written as JSON.'
-NO_LINE = 'No line is quoted: `try_out` forgets the lines before the getters are called.'
-NEVER_AWAITED = 'The framework awaits no function for model settings: with such a capability every run fails.'
-NO_FUNCTION = 'A hook that is no function is accepted, and then fails in every run.'
 TWO = 'The code defines 2 capabilities: Authored, Other.'
 
 
@@ -95,8 +84,8 @@ HOW_MANY = [
     passes('made by a function', IN_A_FUNCTION + 'Made = make()\n'),
     passes('deleted again', FINE + 'class Other(Authored):\n    pass\ndel Other\n'),
     passes('generic', 'from typing import TypeVar\nT = TypeVar("T")\n' + FINE.replace('lity):', 'lity[T]):')),
-    judged('an object that says it is a class', liar('return type'), bug=NOT_CONTAINED),
-    judged('an object that does not tell its class', liar('raise RuntimeError("class")'), bug=NOT_CONTAINED),
+    judged('an object that says it is a class', liar('return type')),
+    judged('an object that does not tell its class', liar('raise RuntimeError("class")')),
 ]
 
 CONSTRUCTOR = [
@@ -141,7 +130,16 @@ PROMISING = 'def promise(ctx): ...\nasync def later(ctx): ...\n'
 RUBBISH = {
     'get_instructions': ['3', 'b"x"', 'object()', '{"a": 1}', '{"a"}', 'iter(["x"])', 'NotImplemented'],
     'get_toolset': ['3', '"x"', '[]', '[FunctionToolset()]', 'FunctionToolset', '{}', 'object()'],
-    'get_native_tools': ['3', '"x"', '{}', 'object()', 'WebSearchTool', 'iter([WebSearchTool()])', '{WebSearchTool}'],
+    'get_native_tools': [
+        '3',
+        'WebSearchTool()',
+        '"x"',
+        '{}',
+        'object()',
+        'WebSearchTool',
+        'iter([WebSearchTool()])',
+        '{WebSearchTool}',
+    ],
     'get_model_settings': ['3', '"x"', '[]', '{3: 4}', 'object()', '[("temperature", 1)]'],
     'get_serialization_name': ['3', 'b"x"', '["x"]', 'object()', 'print'],
     'get_description': ['3', '["x"]', 'b"x"'],
@@ -165,7 +163,12 @@ _BEFORE = NATIVE + TOOLSET + PROMISING + 'from pydantic_ai.capabilities import C
 
 RETURNED = [
     *(
-        fails(f'{name} {value}', getter(name, value, _BEFORE), f'{name} returned ', 'It may return ')
+        fails(
+            f'{name} {value}',
+            getter(name, value, _BEFORE),
+            f'{name} returned ',
+            'It must return a list: ' if name == 'get_native_tools' else 'It may return ',
+        )
         for name, values in RUBBISH.items()
         for value in values
     ),
@@ -179,8 +182,6 @@ RETURNED = [
         'settings that have to be awaited',
         getter('get_model_settings', 'later', PROMISING),
         'get_model_settings',
-        bug=NEVER_AWAITED,
-        bug_isolated=NEVER_AWAITED,
     ),
     *(
         fails(f'async {name}', authored(f'async def {name}(self): return None'), name, 'must be a plain `def`', 'def ')
@@ -238,30 +239,23 @@ RAISED = [
     fails('a framework error', raising('ModelRetry("no")', 'from pydantic_ai import ModelRetry\n'), 'ModelRetry: no'),
     fails('a text that raises', raising('Error', TEXT_THAT_FAILS('raise ValueError')), 'Error: (its text', 'line 4'),
     fails('a text that is none', raising('Error', TEXT_THAT_FAILS('return 3')), 'Error: (its text', 'line 4'),
-    judged('a text that exits', raising('Error', TEXT_THAT_FAILS('raise SystemExit')), bug=NOT_CONTAINED),
-    judged('a text that ends generators', raising('Error', TEXT_THAT_FAILS('raise GeneratorExit')), bug=NOT_CONTAINED),
-    fails(
-        'half a character', raising('ValueError("\\udc80")'), 'ValueError: ', bug=SURROGATES, bug_isolated=SURROGATES
-    ),
+    judged('a text that exits', raising('Error', TEXT_THAT_FAILS('raise SystemExit'))),
+    judged('a text that ends generators', raising('Error', TEXT_THAT_FAILS('raise GeneratorExit'))),
+    fails('half a character', raising('ValueError("\\udc80")'), 'ValueError: '),
     fails('a traceback taken away', raising('ValueError("v").with_traceback(None)'), 'ValueError: v', 'line 2'),
     fails(
         'an odd SyntaxError',
         raising('error', RUBBISH_SYNTAX('"x", "y", 3')),
         'boo',
-        bug=NOT_CONTAINED,
-        bug_isolated=NOT_CONTAINED,
     ),
     fails(
         'an odder SyntaxError',
         raising('error', RUBBISH_SYNTAX('3, "y", 3')),
         'boo',
-        bug=NOT_CONTAINED,
-        bug_isolated=NOT_CONTAINED,
     ),
     judged(
         'a SyntaxError that does not tell its line',
         raising('S("boo")', 'class S(SyntaxError):\n    @property\n    def lineno(self): raise ValueError\n'),
-        bug=NOT_CONTAINED,
     ),
     fails('a repr that exits', getter('get_instructions', 'Odd()', ODD_REPR), 'get_instructions', 'SystemExit'),
 ]
@@ -269,40 +263,38 @@ RAISED = [
 ODD_ATTRIBUTES = [
     fails('id of another type', authored('id = 3'), '`id` is 3 (int)', 'must be a str'),
     fails('id set to another type', authored('def __init__(self): self.id = 3'), '`id` is 3 (int)'),
+    fails('an id that starts like those of loaded ones', authored('id = "authored_x"'), "'authored_x'"),
+    fails('an id with a colon', authored('id = "a:b"'), "'a:b'"),
     fails('description of another type', authored('description = 3'), '`description` is 3 (int)'),
     fails('defer_loading of another type', authored('defer_loading = "yes"'), "`defer_loading` is 'yes' (str)"),
     fails(
         'an id that raises',
         authored('@property\ndef id(self): raise RuntimeError("odd")'),
-        'RuntimeError: odd',
-        bug=NOT_CONTAINED,
+        '`id` is a property',
     ),
     fails(
         'attributes that raise',
         authored('def __getattribute__(self, n): raise KeyError("odd")'),
         "KeyError: 'odd'",
-        bug=NOT_CONTAINED,
     ),
     fails(
         'attributes that exit',
         authored('def __getattribute__(self, n): raise SystemExit("odd")'),
         'SystemExit: odd',
-        bug=NOT_CONTAINED,
     ),
     fails(
         'has_on_event that raises',
         authored('@property\ndef has_on_event(self): raise ValueError("odd")'),
-        'odd',
-        bug=NOT_CONTAINED,
+        '`has_on_event` belongs to Pydantic AI itself',
     ),
-    judged('an ordering that raises later', later('get_ordering', 'raise ValueError("odd")'), bug=NOT_CONTAINED),
-    judged('an ordering that exits later', later('get_ordering', 'raise SystemExit("odd")'), bug=NOT_CONTAINED),
-    judged('an ordering that is none later', later('get_ordering', 'return 3'), bug=NOT_CONTAINED),
-    judged('a toolset that raises later', later('get_toolset', 'raise ValueError("odd")'), bug=NOT_CONTAINED),
-    judged('a toolset that exits later', later('get_toolset', 'raise SystemExit("odd")'), bug=NOT_CONTAINED),
-    judged('tools that raise', getter('get_toolset', 'Odd()', ODD_TOOLS('raise ValueError("odd")')), bug=NOT_CONTAINED),
-    judged('tools that are none', getter('get_toolset', 'Odd()', ODD_TOOLS('return 3')), bug=NOT_CONTAINED),
-    judged('tools without names', getter('get_toolset', 'Odd()', ODD_TOOLS('return {3: 4}')), bug=NOT_CONTAINED),
+    judged('an ordering that raises later', later('get_ordering', 'raise ValueError("odd")')),
+    judged('an ordering that exits later', later('get_ordering', 'raise SystemExit("odd")')),
+    judged('an ordering that is none later', later('get_ordering', 'return 3')),
+    judged('a toolset that raises later', later('get_toolset', 'raise ValueError("odd")')),
+    judged('a toolset that exits later', later('get_toolset', 'raise SystemExit("odd")')),
+    judged('tools that raise', getter('get_toolset', 'Odd()', ODD_TOOLS('raise ValueError("odd")'))),
+    judged('tools that are none', getter('get_toolset', 'Odd()', ODD_TOOLS('return 3'))),
+    judged('tools without names', getter('get_toolset', 'Odd()', ODD_TOOLS('return {3: 4}'))),
     judged(
         'a tool with half a character as name',
         authored(
@@ -310,12 +302,10 @@ ODD_ATTRIBUTES = [
             '    tools.add_function(lambda: 3, name="a\\udc80")\n    return tools',
             before=TOOLSET,
         ),
-        differs=SURROGATES,
     ),
     judged(
         'subclass checks that raise',
         with_metaclass('def __subclasscheck__(cls, c): raise ValueError'),
-        bug=NOT_CONTAINED,
     ),
     judged('instance checks that raise', with_metaclass('def __instancecheck__(cls, c): raise ValueError')),
     judged('instance checks that lie', with_metaclass('def __instancecheck__(cls, c): return False')),
@@ -327,7 +317,6 @@ ODD_ATTRIBUTES = [
             'def __getattribute__(cls, n):\n        if n == "__module__": raise ValueError\n'
             '        return super().__getattribute__(n)'
         ),
-        bug=NOT_CONTAINED,
     ),
     passes('a class with a long name', FINE + 'Authored.__name__ = "a" * 5000\n'),
 ]
@@ -365,11 +354,21 @@ HOOKS = [
     passes('static', authored('@staticmethod\nasync def before_run(ctx): pass')),
     passes('a line that is far down', authored('async def before_run(self, ctx): pass', before='#\n' * 500)),
     fails('a line that is far down, wrong', authored('def before_run(self): pass', before='#\n' * 500), 'line 503'),
-    fails('a number', authored('before_run = 3'), 'before_run', bug=NO_FUNCTION, bug_isolated=NO_FUNCTION),
-    fails('None', authored('before_run = None'), 'before_run', bug=NO_FUNCTION, bug_isolated=NO_FUNCTION),
+    fails(
+        'one that is inherited',
+        authored('pass', before='class Base:\n    def before_run(self, ctx): pass\n', bases='Base, AbstractCapability'),
+        'before_run, on line 3: it must be `async def`',
+    ),
+    fails(
+        'a reserved one that is inherited',
+        authored('pass', before='class Base:\n    def apply(self, visitor): pass\n', bases='Base, AbstractCapability'),
+        '`apply` belongs to Pydantic AI itself',
+    ),
+    fails('a number', authored('before_run = 3'), 'before_run'),
+    fails('None', authored('before_run = None'), 'before_run'),
     *(
         fails(f'reserved {name}', authored(f'def {name}(self): pass'), f'`{name}` belongs to Pydantic AI itself')
-        for name in ['apply', 'combine', 'from_spec', 'listens_to', 'prefix_tools', 'visit_and_replace']
+        for name in ['apply', 'combine', 'from_spec', 'has_on_event', 'listens_to', 'prefix_tools', 'visit_and_replace']
     ),
     *(
         fails(f'private {name}', authored(f'{name} = 3'), f'`{name}` belongs to Pydantic AI itself')

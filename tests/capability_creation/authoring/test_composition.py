@@ -67,7 +67,6 @@ async def test_cc11_two_that_differ_are_refused(tmp_path: Path, other: dict[str,
         await build().run('go', capabilities=[two, one])
 
 
-@pytest.mark.xfail(strict=True, reason='`directory` is compared as it was written, and not as it was fixed.')
 def test_cc11_two_relative_directories_differ_when_they_are_two(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,7 +82,6 @@ def test_cc11_two_relative_directories_differ_when_they_are_two(
         build(one, two)
 
 
-@pytest.mark.xfail(strict=True, reason='`directory` is compared as it was written, and not as it was fixed.')
 def test_cc11_one_directory_in_two_words_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A relative and an absolute path to one place are the same configuration."""
     monkeypatch.chdir(tmp_path)
@@ -373,7 +371,6 @@ async def test_cc1_the_authoring_tools_take_their_names(creation: CapabilityCrea
     assert "'other' passed its checks" in str(again.content)
 
 
-@pytest.mark.xfail(strict=True, reason='Only a FunctionToolset that is returned itself is looked into.')
 async def test_cc1_a_taken_name_is_noted_through_a_wrapper(creation: CapabilityCreation[None]) -> None:
     """A toolset that is only prefixed, filtered or combined is static all the same."""
     code = COUNTS.replace('FunctionToolset([word_count])', 'FunctionToolset([word_count]).filtered(lambda c, t: True)')
@@ -381,7 +378,6 @@ async def test_cc1_a_taken_name_is_noted_through_a_wrapper(creation: CapabilityC
     assert 'already has tools named word_count' in str(part.content)
 
 
-@pytest.mark.xfail(strict=True, reason='The tool manager knows only `run_code`, and not what is inside of it.')
 async def test_cc1_under_code_mode_a_taken_name_is_noted(creation: CapabilityCreation[None]) -> None:
     """The tools that have become functions have names too."""
     script = ScriptedModel([[author(COUNTS)]])

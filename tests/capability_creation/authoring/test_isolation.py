@@ -199,7 +199,6 @@ def test_beyond5_code_that_garbles_its_verdict_is_refused(isolated: CapabilityCr
     assert error != ''
 
 
-@pytest.mark.xfail(strict=True, reason='Nothing ends the process of the code when its supervisor is gone.')
 def test_beyond5_code_that_kills_its_supervisor_is_ended(isolated: CapabilityCreation[None], tmp_path: Path) -> None:
     """It does not outlive its check by that."""
     told = tmp_path / 'pid'
@@ -321,7 +320,6 @@ def passes_here(creation: CapabilityCreation[None]) -> bool:
             gc.collect()
 
 
-@pytest.mark.xfail(strict=True, reason='The request is JSON, which has no place for a byte that is no text.')
 def test_beyond5_an_environment_that_is_no_utf8_is_no_obstacle(isolated: CapabilityCreation[None]) -> None:
     """Such variables are allowed, and the code need not use them."""
     os.environb[b'NO_TEXT'] = b'\xff'
@@ -331,7 +329,6 @@ def test_beyond5_an_environment_that_is_no_utf8_is_no_obstacle(isolated: Capabil
         del os.environb[b'NO_TEXT']
 
 
-@pytest.mark.xfail(strict=True, reason='The request takes only str.')
 def test_beyond5_an_import_path_with_a_path_object_is_no_obstacle(
     isolated: CapabilityCreation[None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -340,7 +337,6 @@ def test_beyond5_an_import_path_with_a_path_object_is_no_obstacle(
     assert passes_here(isolated)
 
 
-@pytest.mark.xfail(strict=True, reason='`os.getcwd()` raises, and one end of the channel is never closed.')
 def test_beyond5_a_working_directory_that_is_gone_is_no_obstacle(
     isolated: CapabilityCreation[None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -414,7 +410,6 @@ def test_beyond5_the_next_check_works_after_the_warm_process_was_killed(
     assert warm_pid_from(lone, tmp_path) != pid
 
 
-@pytest.mark.xfail(strict=True, reason='HarnessError ends the run: hand the check over once more, to another process.')
 def test_beyond5_a_check_that_meets_a_dying_process_is_made_by_another(
     lone: CapabilityCreation[None], tmp_path: Path
 ) -> None:
@@ -427,7 +422,6 @@ def test_beyond5_a_check_that_meets_a_dying_process_is_made_by_another(
     assert verdict.result(20).error is None
 
 
-@pytest.mark.xfail(strict=True, reason='It is not noticed that the warm process does not answer: ask it within a time.')
 def test_beyond5_a_warm_process_that_does_not_answer_is_replaced(tmp_path: Path) -> None:
     """Stopped or wedged, it must not make a check wait for ever: there is a limit of time."""
     creation = CapabilityCreation[None](tmp_path / 'lone', isolated_validation=True, validation_timeout=0.5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import re
 import subprocess
 import sys
@@ -21,15 +20,6 @@ from .support import FINE, author, authored, call, run_call, run_calls
 MODES: tuple[Mode, ...] = get_args(Mode)
 
 
-def cases() -> Iterator[object]:
-    """Every case in this process, and in one of its own where that is not compared below."""
-    for title, case in ALL.items():
-        for mode in MODES if case.bug or case.bug_isolated or case.differs else MODES[:1]:
-            bug = case.bug if mode == 'in_process' else case.bug_isolated
-            marks = [pytest.mark.xfail(strict=True, reason=bug)] if bug else []
-            yield pytest.param(case, mode, id=f'{title}-{mode}', marks=marks)
-
-
 @pytest.fixture(autouse=True)
 def _modules_stay() -> Iterator[None]:
     before = dict(sys.modules)
@@ -38,14 +28,12 @@ def _modules_stay() -> Iterator[None]:
         del sys.modules[name]
 
 
-@pytest.mark.parametrize(('case', 'mode'), list(cases()))
-def test_cc3_verdict(case: Case, mode: Mode, stores: dict[Mode, Check]) -> None:
-    """Code passes or is refused, and the error says what it should; nothing is raised."""
-    try:
-        error = stores[mode](case.code)
-    finally:
-        if 'metaclass' in case.code:
-            gc.collect()  # or `issubclass` asks the class in later tests
+@pytest.mark.filterwarnings('ignore::ImportWarning')  # which the other process does not turn into errors
+@pytest.mark.parametrize('case', ALL.values(), ids=ALL.keys())
+def test_cc3_beyond5_verdict(case: Case, stores: dict[Mode, Check]) -> None:
+    """Code passes or is refused, and the error says what it should; the same wherever it was checked."""
+    error, there = (stores[mode](case.code) for mode in MODES)
+    assert without_addresses(error) == without_addresses(there)
     if case.either:
         return
     if case.says is None:
@@ -57,22 +45,6 @@ def test_cc3_verdict(case: Case, mode: Mode, stores: dict[Mode, Check]) -> None:
     for text in case.says:
         assert text in error[place:]
         place = error.index(text, place)
-
-
-def comparable_cases() -> Iterator[object]:
-    """Every case that is known to get a verdict in both places."""
-    for title, case in ALL.items():
-        if not case.bug and not case.bug_isolated:
-            marks = [pytest.mark.xfail(strict=True, reason=case.differs)] if case.differs else []
-            yield pytest.param(case, id=title, marks=marks)
-
-
-@pytest.mark.filterwarnings('ignore::ImportWarning')  # which the other process does not turn into errors
-@pytest.mark.parametrize('case', list(comparable_cases()))
-def test_beyond5_the_verdict_is_the_same_in_a_process_of_its_own(case: Case, stores: dict[Mode, Check]) -> None:
-    """What is said does not depend on where the code was checked."""
-    here, there = (stores[mode](case.code) for mode in MODES)
-    assert without_addresses(here) == without_addresses(there)
 
 
 def without_addresses(error: str | None) -> str | None:
@@ -93,7 +65,6 @@ assert store.write('fine', sys.argv[2] + '\\nclass Other: pass').last_error is N
 """
 
 
-@pytest.mark.xfail(strict=True, reason='`issubclass(value, AbstractCapability)` asks the subclasses of other code too.')
 def test_cc3_a_refused_class_does_not_spoil_later_checks() -> None:
     """A class that was refused, and is still there, has no say in whether other code passes."""
     hostile = ALL['attributes: subclass checks that raise'].code
@@ -109,7 +80,6 @@ def test_cc3_a_keyboard_interrupt_propagates(creation: CapabilityCreation[None])
         'raise KeyboardInterrupt\n',
         authored('def __init__(self): raise KeyboardInterrupt'),
         authored('def get_toolset(self): raise KeyboardInterrupt'),
-        authored('@property\ndef id(self): raise KeyboardInterrupt'),
     ]:
         with pytest.raises(KeyboardInterrupt):
             creation.store.write('subject', code)
@@ -130,28 +100,10 @@ def test_beyond5_a_keyboard_interrupt_of_the_code_is_a_refusal(isolated: Capabil
         pytest.param(authored('def get_toolset(self): raise GeneratorExit'), id='generator'),
         pytest.param('import asyncio\nraise asyncio.CancelledError\n', id='cancelled'),
         pytest.param('raise StopIteration\n', id='stop'),
-        pytest.param(
-            ALL['raised: a text that exits'].code,
-            id='text that exits',
-            marks=pytest.mark.xfail(
-                strict=True, reason='SystemExit from `str(error)` ends the run.', raises=SystemExit
-            ),
-        ),
-        pytest.param(
-            ALL['attributes: a toolset that exits later'].code,
-            id='getter that exits later',
-            marks=pytest.mark.xfail(strict=True, reason='SystemExit from the second call ends it.', raises=SystemExit),
-        ),
-        pytest.param(
-            ALL['attributes: an id that raises'].code,
-            id='id',
-            marks=pytest.mark.xfail(strict=True, reason='It ends the run.', raises=RuntimeError),
-        ),
-        pytest.param(
-            ALL['raised: half a character'].code,
-            id='half a character',
-            marks=pytest.mark.xfail(strict=True, reason='It ends the run.', raises=ValueError),
-        ),
+        pytest.param(ALL['raised: a text that exits'].code, id='text that exits'),
+        pytest.param(ALL['attributes: a toolset that exits later'].code, id='getter that exits later'),
+        pytest.param(ALL['attributes: an id that raises'].code, id='id'),
+        pytest.param(ALL['raised: half a character'].code, id='half a character'),
     ],
 )
 async def test_cc3_nothing_that_code_raises_ends_the_run(creation: CapabilityCreation[None], code: str) -> None:
@@ -167,26 +119,10 @@ async def test_cc3_nothing_that_code_raises_ends_the_run(creation: CapabilityCre
     [
         pytest.param('raise SystemExit', id='exit'),
         pytest.param('def __getattr__(name): raise SystemExit\n', id='module attributes'),
-        pytest.param(
-            'raise ValueError("\\udc80")',
-            id='half a character',
-            marks=pytest.mark.xfail(strict=True, reason='`last_error` cannot be written as JSON.', raises=ValueError),
-        ),
-        pytest.param(
-            'class E(Exception):\n    def __str__(self): raise SystemExit\nraise E',
-            id='text that exits',
-            marks=pytest.mark.xfail(strict=True, reason='`shortened` lets it through.', raises=SystemExit),
-        ),
-        pytest.param(
-            FINE + 'Authored.id = property(lambda self: 1 / 0)\n',
-            id='id',
-            marks=pytest.mark.xfail(strict=True, reason='Not in a `try`.', raises=ZeroDivisionError),
-        ),
-        pytest.param(
-            FINE + 'Authored.has_on_event = property(lambda self: 1 / 0)\n',
-            id='has_on_event',
-            marks=pytest.mark.xfail(strict=True, reason='`guard` is not in a `try`.', raises=ZeroDivisionError),
-        ),
+        pytest.param('raise ValueError("\\udc80")', id='half a character'),
+        pytest.param('class E(Exception):\n    def __str__(self): raise SystemExit\nraise E', id='text that exits'),
+        pytest.param(FINE + 'Authored.id = property(lambda self: 1 / 0)\n', id='id'),
+        pytest.param(FINE + 'Authored.has_on_event = property(lambda self: 1 / 0)\n', id='has_on_event'),
     ],
 )
 def test_cc7_one_bad_file_does_not_hold_up_the_others(creation: CapabilityCreation[None], broken: str) -> None:
@@ -204,7 +140,6 @@ def test_cc7_one_bad_file_does_not_hold_up_the_others(creation: CapabilityCreati
     }
 
 
-@pytest.mark.xfail(strict=True, reason='A single native tool passes the check, and the framework iterates over it.')
 async def test_cc3_without_a_guard_the_agent_can_use_what_passed(tmp_path: Path) -> None:
     """With `max_failures=None` nothing repairs what getters return, so the checks must be exact."""
     creation = CapabilityCreation[None](tmp_path, max_failures=None)
@@ -264,27 +199,13 @@ def test_cc3_the_module_is_run_anew_for_every_check(creation: CapabilityCreation
 @pytest.mark.parametrize(
     ('name', 'value'),
     [
-        pytest.param('get_model_settings', 'later', marks=pytest.mark.xfail(strict=True, reason='Nobody awaits it.')),
-        pytest.param(
-            'get_model_settings',
-            'lambda ctx: later(ctx)',
-            marks=pytest.mark.xfail(strict=True, reason='Nobody awaits what it returns.'),
-        ),
-        pytest.param(
-            'get_instructions', 'str', marks=pytest.mark.xfail(strict=True, reason='The framework finds no signature.')
-        ),
-        pytest.param(
-            'get_instructions',
-            '[dict]',
-            marks=pytest.mark.xfail(strict=True, reason='The framework finds no signature.'),
-        ),
+        pytest.param('get_model_settings', 'later'),
+        pytest.param('get_model_settings', 'lambda ctx: later(ctx)'),
+        pytest.param('get_instructions', 'str'),
+        pytest.param('get_instructions', '[dict]'),
         ('get_instructions', 'print'),
         ('get_instructions', 'lambda a, b, c: "x"'),
-        pytest.param(
-            'get_instructions',
-            'functools.partial(later, 1, 2)',
-            marks=pytest.mark.xfail(strict=True, reason='The framework finds no signature.'),
-        ),
+        pytest.param('get_instructions', 'functools.partial(later, 1, 2)'),
         ('get_model_settings', 'lambda: {}'),
         ('get_model_settings', 'dict'),
         ('get_model_settings', '{"unknown": object()}'),

@@ -95,7 +95,6 @@ async def test_beyond4_control_flow_of_each_hook_is_as_without_the_guard(bench: 
             await compare(bench, name, error)
 
 
-@pytest.mark.xfail(strict=True, reason='the framework takes SkipModelRequest here too, and `_CONTROL` does not list it')
 @pytest.mark.parametrize(('name', 'error'), SKIPS_LATE)
 async def test_beyond4_a_late_skip_is_as_without_the_guard(bench: Bench, name: str, error: str) -> None:
     """The response that it brings takes the place of the model's, or of its failure."""
@@ -218,7 +217,6 @@ PAYLOADS = [
 ]
 
 
-@pytest.mark.xfail(strict=True, reason='what a control exception carries is not looked at, unlike what a hook returns')
 @pytest.mark.parametrize(('name', 'error'), PAYLOADS)
 async def test_beyond4_control_flow_that_carries_rubbish_is_a_failure(bench: Bench, name: str, error: str) -> None:
     """An exception that the framework knows ends the run if it cannot go on with what is in it."""

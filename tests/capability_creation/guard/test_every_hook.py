@@ -103,35 +103,11 @@ SPECIAL: Mapping[str, Scenario] = {
 }
 
 ASYNC = [name for name, hook in HOOKS.items() if hook.kind != 'sync']
-BYPASSED = {'get_instructions', 'get_ordering'}
-WHY_BYPASSED = (
-    '`_collect_instructions` of WrapperCapability asks the authored get_instructions without the guard; '
-    'and WrapperCapability has no get_ordering, so the authored one is never asked'
-)
-MISCOUNTED = {
-    'for_agent',
-    'get_default_run_id',
-    'get_default_conversation_id',
-    'get_run_clock',
-    'get_run_start_time',
-    'get_model',
-    'resolve_model_id',
-    'get_workspace',
-}
-WHY_MISCOUNTED = (
-    'what is asked before `for_run` fails in a monitor of its own: the run counts a second failure, '
-    'or passes and resets the count'
-)
 
 
-def hooks_but(broken: Collection[str], reason: str, *, but: Collection[str] = ()) -> list[Any]:
-    """Every hook with its scenario, those that are known not to be guarded as strict failures."""
-    xfail = pytest.mark.xfail(strict=True, reason=reason)
-    return [
-        pytest.param(name, SPECIAL.get(name, Scenario()), id=name, marks=[xfail] if name in broken else [])
-        for name in HOOKS
-        if name not in but
-    ]
+def hooks_with_scenarios(*, but: Collection[str] = ()) -> list[Any]:
+    """Every hook with the run in which it is called."""
+    return [pytest.param(name, SPECIAL.get(name, Scenario()), id=name) for name in HOOKS if name not in but]
 
 
 def raising(name: str, attributes: str = '') -> str:
@@ -162,9 +138,11 @@ def test_beyond4_every_public_method_of_the_framework_is_guarded_or_reserved() -
         name
         for cls in AbstractCapability.__mro__
         for name, member in vars(cls).items()
-        if cls is not object and not name.startswith('_') and inspect.isroutine(member)
+        if cls is not object
+        and not name.startswith('_')
+        and (inspect.isroutine(member) or isinstance(member, property))
     }
-    assert public - HOOKS.keys() == {*RESERVED, *NOT_CALLED}
+    assert public == HOOKS.keys() | RESERVED | NOT_CALLED
     assert not HOOKS.keys() & {*RESERVED, *NOT_CALLED}
 
 
@@ -174,13 +152,13 @@ def test_beyond4_every_special_scenario_belongs_to_a_hook() -> None:
 
 
 @pytest.mark.parametrize('drive', ['run', 'stream'])
-@pytest.mark.parametrize(('name', 'scenario'), hooks_but(BYPASSED, WHY_BYPASSED))
+@pytest.mark.parametrize(('name', 'scenario'), hooks_with_scenarios())
 async def test_beyond4_a_failing_hook_ends_no_run(bench: Bench, name: str, scenario: Scenario, drive: Drive) -> None:
     """The hook is called and fails, the failure is recorded with its line, and the run is as without it."""
     await fails_without_effect(bench, name, scenario, drive)
 
 
-@pytest.mark.parametrize(('name', 'scenario'), hooks_but(BYPASSED, WHY_BYPASSED, but=ASYNC))
+@pytest.mark.parametrize(('name', 'scenario'), hooks_with_scenarios(but=ASYNC))
 async def test_beyond4_a_failing_getter_ends_no_run_of_an_agent_that_has_it(
     bench: Bench, name: str, scenario: Scenario
 ) -> None:
@@ -207,7 +185,7 @@ async def fails_without_effect(bench: Bench, name: str, scenario: Scenario, driv
         assert guarded == without
 
 
-@pytest.mark.parametrize(('name', 'scenario'), hooks_but(BYPASSED | MISCOUNTED, f'{WHY_BYPASSED}; {WHY_MISCOUNTED}'))
+@pytest.mark.parametrize(('name', 'scenario'), hooks_with_scenarios())
 async def test_beyond4_a_hook_that_fails_in_three_runs_is_quarantined(
     bench: Bench, name: str, scenario: Scenario
 ) -> None:

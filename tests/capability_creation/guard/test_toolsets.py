@@ -48,7 +48,7 @@ async def ends_well(bench: Bench, code: str, *turns: Any) -> list[Any]:
         ('assert False', 'AssertionError'),
         ('return object()', 'TypeError: The result cannot be sent to the model'),
         ('return {"key": [object()]}', 'TypeError: The result cannot be sent to the model'),
-        ('work()' if False else 'raise RecursionError("deep")', 'RecursionError: deep'),
+        ('raise RecursionError("deep")', 'RecursionError: deep'),
     ],
 )
 async def test_beyond4_a_failing_tool_is_a_failed_call(bench: Bench, body: str, error: str, *, is_async: bool) -> None:
@@ -79,14 +79,18 @@ async def test_beyond4_a_tool_that_always_wants_a_retry_ends_no_run(bench: Bench
     assert bench.entry().failing_runs == 0
 
 
-@pytest.mark.xfail(strict=True, reason='`_guard_validation` lets the retry through which is one too many')
 @pytest.mark.parametrize(
     'code',
     [
         tools(
             'def work(): return 1\ndef check(ctx): raise ModelRetry("again")\nreturn FunctionToolset([Tool(work, args_validator=check)])'
         ),
-        tools('def work(a: int): return 1\nreturn FunctionToolset([work])'),
+        pytest.param(
+            tools('def work(a: int): return 1\nreturn FunctionToolset([work])'),
+            marks=pytest.mark.xfail(
+                strict=True, reason='documented limit: wrong arguments of the model past the retry budget end the run'
+            ),
+        ),
     ],
     ids=['validator', 'schema'],
 )
@@ -110,7 +114,6 @@ async def test_beyond4_a_failing_validator_of_arguments_is_a_failed_call(bench: 
     assert bench.failure() == ('tool work', 'ValueError: broken')
 
 
-@pytest.mark.xfail(strict=True, reason='only `args_validator_func` is guarded, not the validators in the schema')
 @pytest.mark.parametrize('error', ['KeyError("broken")', 'RuntimeError("broken")', 'TypeError("broken")'])
 async def test_beyond4_a_validator_in_the_schema_that_fails_is_a_failed_call(bench: Bench, error: str) -> None:
     """A validator of an argument's type that raises what Pydantic does not know is the tool's failure."""
@@ -174,11 +177,9 @@ RUBBISH = {
     'get_tools returns no tools': 'async def get_tools(self, ctx): return {"work": 5}',
     'for_run returns nothing': 'async def for_run(self, ctx): return None',
     'for_run_step returns nothing': 'async def for_run_step(self, ctx): return None',
-    'id raises': '@property\ndef id(self):\n    if probe.armed: raise ValueError("broken")\n@id.setter\ndef id(self, value): pass',
 }
 
 
-@pytest.mark.xfail(strict=True, reason='what the methods of an authored toolset return is not looked at, nor its `id`')
 @pytest.mark.parametrize('how', RUBBISH)
 async def test_beyond4_a_toolset_that_returns_rubbish_offers_nothing(bench: Bench, how: str) -> None:
     """A forgotten `return` in a toolset ends no run."""
@@ -187,11 +188,16 @@ async def test_beyond4_a_toolset_that_returns_rubbish_offers_nothing(bench: Benc
     assert bench.entry().failing_runs == 1
 
 
-KINDS = ['output', 'external']
-
-
-@pytest.mark.xfail(strict=True, reason='a tool definition of an authored toolset is not looked at')
-@pytest.mark.parametrize('kind', KINDS)
+@pytest.mark.parametrize(
+    'kind',
+    [
+        'output',
+        pytest.param(
+            'external',
+            marks=pytest.mark.xfail(strict=True, reason='an external tool is offered to an agent without deferrals'),
+        ),
+    ],
+)
 async def test_beyond4_a_tool_of_a_kind_that_the_agent_cannot_run_ends_no_run(bench: Bench, kind: str) -> None:
     """A call of it fails, instead of ending the run of an agent that did not ask for deferrals."""
     code = toolset_class(
@@ -200,6 +206,17 @@ async def test_beyond4_a_tool_of_a_kind_that_the_agent_cannot_run_ends_no_run(be
         f'    return {{name: dataclasses.replace(tool, tool_def=dataclasses.replace(tool.tool_def, kind={kind!r})) for name, tool in found.items()}}'
     )
     await ends_well(bench, code)
+
+
+async def test_beyond4_the_id_of_an_authored_toolset_is_not_asked(bench: Bench) -> None:
+    """It may be a property that fails."""
+    (part,) = await ends_well(
+        bench,
+        toolset_class(
+            '@property\ndef id(self):\n    if probe.armed: raise ValueError("broken")\n@id.setter\ndef id(self, value): pass'
+        ),
+    )
+    assert (part.content, bench.entry().failing_runs) == (1, 0)
 
 
 async def test_beyond4_a_tool_may_ask_for_an_approval(bench: Bench) -> None:
@@ -231,7 +248,6 @@ async def test_beyond4_results_are_as_without_the_guard(bench: Bench, body: str)
     await same_as_unguarded(bench, body)
 
 
-@pytest.mark.xfail(strict=True, reason='`check_can_be_sent` looks at `ToolReturn.metadata`, which is never sent')
 async def test_beyond4_a_metadata_that_cannot_be_sent_is_no_failure(bench: Bench) -> None:
     """The framework keeps metadata for the application, as it is."""
     (part,) = await ends_well(bench, one_tool('return ToolReturn(return_value="x", metadata={"rows": object()})'))
@@ -355,7 +371,6 @@ async def test_beyond4_a_wrapper_toolset_that_fails_is_left_out(bench: Bench, ho
     assert bench.entry().failing_runs == 1
 
 
-@pytest.mark.xfail(strict=True, reason='what the methods of an authored wrapper toolset return is not looked at')
 @pytest.mark.parametrize('how', WRAPPER_RUBBISH)
 async def test_beyond4_a_wrapper_toolset_that_returns_rubbish_ends_no_run(bench: Bench, how: str) -> None:
     """A forgotten `return` in a wrapper is its failure."""
@@ -373,7 +388,6 @@ async def test_beyond4_a_wrapper_toolset_that_fails_around_a_call_closes_it(benc
     assert (bench.executed, bench.failure()) == ([], ('its wrapper toolset', 'ValueError: broken'))
 
 
-@pytest.mark.xfail(strict=True, reason='`GuardedWrapperToolset.call_tool` always says that the tool was not run')
 async def test_beyond4_a_wrapper_toolset_that_fails_after_a_call_says_that_it_ran(bench: Bench) -> None:
     """The model must not be told to try again what was done."""
     bench.author(

@@ -171,9 +171,7 @@ async def test_beyond4_a_capability_with_every_hook_works_guarded(bench: Bench) 
     assert len(set(bench.probe.calls)) > 30
 
 
-@pytest.mark.xfail(
-    strict=True, reason='`get_model` checks a name with infer_model, which knows no resolver of the agent'
-)
+@pytest.mark.xfail(strict=True, reason='documented limit: `get_model` with an alias that only the agent resolves')
 async def test_beyond4_a_model_name_that_the_agent_resolves_is_as_without_the_guard(bench: Bench) -> None:
     """An alias is for `resolve_model_id` of whoever knows it."""
     from pydantic_ai.models.function import FunctionModel

@@ -16,9 +16,6 @@ pytestmark = pytest.mark.timeout(LONG_SECS)  # the first of them does the work o
 WITHOUT_COMMIT = {'refused, working version', 'disable'}
 """Operations that replace one file."""
 
-NOT_PUT_BACK = 'Commits.make puts the code back, but not the manifest, once that was written'
-JOURNAL_FIRST = 'Commits.make removes the journal before it has put the code back, and dies in between'
-
 
 @pytest.fixture(scope='module')
 def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
@@ -34,12 +31,6 @@ def tries(report: dict[str, Any], operation: str, *, fails: bool, dies: bool) ->
     }
     assert len(found) >= 2
     return found
-
-
-def marked(reason: str) -> list[Any]:
-    """The operations, of which those that commit do not hold yet."""
-    xfail = pytest.mark.xfail(strict=True, reason=reason)
-    return [pytest.param(each, marks=() if each in WITHOUT_COMMIT else xfail) for each in OPERATIONS]
 
 
 @pytest.mark.parametrize('operation', OPERATIONS)
@@ -63,7 +54,7 @@ def test_cc5_death_at_any_step_leaves_the_old_or_the_new_state(report: dict[str,
     assert (first, last) == ('old', 'old' if operation in WITHOUT_COMMIT else 'new')
 
 
-@pytest.mark.parametrize('operation', marked(NOT_PUT_BACK))
+@pytest.mark.parametrize('operation', OPERATIONS)
 def test_cc5_failure_at_any_step_leaves_the_old_state(report: dict[str, Any], operation: str) -> None:
     """An error that is raised means that nothing was changed; what does not matter may fail without one."""
     found = tries(report, operation, fails=True, dies=False)
@@ -73,7 +64,7 @@ def test_cc5_failure_at_any_step_leaves_the_old_state(report: dict[str, Any], op
     assert wrong == {}
 
 
-@pytest.mark.parametrize('operation', marked(JOURNAL_FIRST))
+@pytest.mark.parametrize('operation', OPERATIONS)
 def test_cc5_death_after_a_failure_leaves_the_old_or_the_new_state(report: dict[str, Any], operation: str) -> None:
     """A disk that is full, and then a process that is killed for it while it puts back what was there."""
     found = tries(report, operation, fails=True, dies=True)

@@ -95,7 +95,6 @@ def test_cc8_a_loaded_module_can_be_imported_by_its_name(store: CapabilityStore)
 
 
 @pytest.mark.parametrize('dumps', [pickle.dumps, getattr(pickle, '_dumps')], ids=['C', 'Python'])  # noqa: B009
-@pytest.mark.xfail(strict=True, reason='the package of the modules is not registered, and pickle imports it')
 def test_cc8_what_authored_classes_make_can_be_pickled(store: CapabilityStore, dumps: Any) -> None:
     """Also after a newer version was loaded."""
     store.write('a', STATEFUL.format(greeting='one'))
@@ -176,7 +175,6 @@ def test_cc8_a_load_that_fails_lets_the_next_one_try(store: CapabilityStore, gat
     assert len(store.load_active()) == 1
 
 
-@pytest.mark.xfail(strict=True, reason='loader.try_out takes no turn: it swaps and pops the module of the others')
 def test_cc8_checks_of_one_source_do_not_disturb_each_other(store: CapabilityStore, gate: Gate) -> None:
     """The same dataclass, sent twice at the same time: the first check to end takes nothing from the second."""
     source = STATEFUL.format(greeting='one').replace('GREETING =', 'import store_gate\nstore_gate.stop()\nGREETING =')
@@ -189,7 +187,6 @@ def test_cc8_checks_of_one_source_do_not_disturb_each_other(store: CapabilitySto
     assert [check.result(PATIENCE_SECS) for check in checks] == [None, None]
 
 
-@pytest.mark.xfail(strict=True, reason='loader.try_out takes no turn: it swaps and pops the module of the others')
 def test_cc8_a_check_takes_no_loaded_module_away(store: CapabilityStore, gate: Gate) -> None:
     """The code is loaded for the first time while the same code is checked again: its module stays importable."""
     gate.open()
@@ -206,7 +203,6 @@ def test_cc8_a_check_takes_no_loaded_module_away(store: CapabilityStore, gate: G
     assert sys.modules[type(loaded).__module__].__dict__['Told'] is type(loaded)
 
 
-@pytest.mark.xfail(strict=True, reason='loader.try_out takes no turn: it swaps and pops the module of the others')
 def test_cc8_a_check_stands_in_for_no_loaded_module(store: CapabilityStore, gate: Gate) -> None:
     """While loaded code is checked again, its classes can still be found."""
     gate.open(2)
@@ -251,7 +247,6 @@ print('done')
 """
 
 
-@pytest.mark.xfail(strict=True, reason='try_out puts a failed module back, and _kept_module waits for it for ever')
 def test_cc8_a_load_that_failed_during_a_check_does_not_hang_the_next(directory: Path) -> None:
     """Bad code that is loaded and sent again at the same time: the load after that comes to an end."""
     bad = 'import gate\ngate.stop()\nraise ValueError("no")\n'
@@ -260,7 +255,6 @@ def test_cc8_a_load_that_failed_during_a_check_does_not_hang_the_next(directory:
     assert ends(SPINS, directory, bad)
 
 
-@pytest.mark.xfail(strict=True, reason='_kept_module waits for ever for a module that its own thread is running')
 def test_cc8_code_that_loads_itself_does_not_hang(store: CapabilityStore, directory: Path) -> None:
     """A module that asks the store for all capabilities, itself included."""
     selfish = (

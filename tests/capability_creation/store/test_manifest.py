@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic_ai.exceptions import UserError
@@ -58,7 +59,16 @@ def test_cc6_an_unreadable_manifest_counts_as_empty_for_reading(unreadable: Capa
     assert files(unreadable.directory) == before
 
 
-@pytest.mark.parametrize('change', CHANGES.values(), ids=CHANGES.keys())
+def changes() -> list[Any]:
+    """What would change the manifest, by name."""
+    unknown = pytest.mark.xfail(
+        strict=True, reason='rollback and approve say that there is no such capability: _known looks before it reads'
+    )
+    marks = {'rollback': unknown, 'approve': unknown}
+    return [pytest.param(change, id=name, marks=marks.get(name, ())) for name, change in CHANGES.items()]
+
+
+@pytest.mark.parametrize('change', changes())
 def test_cc6_an_unreadable_manifest_is_not_replaced(
     unreadable: CapabilityStore, change: Callable[[CapabilityStore], object]
 ) -> None:
@@ -103,7 +113,6 @@ def test_cc6_a_mended_manifest_works_again(store: CapabilityStore, directory: Pa
     assert store.write('a', code('two')).version == 2
 
 
-@pytest.mark.xfail(strict=True, reason='Manifest.read asks whether the file is there after it failed to read it')
 def test_cc6_a_manifest_that_another_process_just_made_can_be_read(
     store: CapabilityStore, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,10 +39,6 @@ def in_threads(work: Callable[[int], None]) -> None:
         list(pool.map(start, range(THREADS)))
 
 
-@pytest.mark.xfail(
-    strict=False,  # a race; `test_cc6_a_manifest_that_another_process_just_made_can_be_read` is the certain one
-    reason='Manifest.read asks whether the file is there after it failed to read it: the first write fails the others',
-)
 @pytest.mark.parametrize('stores', [one_store, own_stores])
 def test_beyond4_threads_that_write_names_of_their_own(
     directory: Path, stores: Callable[[Path], Callable[[], CapabilityStore]]

@@ -256,7 +256,6 @@ def test_beyond4_an_edit_that_goes_back_to_a_kept_version_is_not_kept_twice(
     assert kept(store) == [code('one'), code('two'), code('three')]
 
 
-@pytest.mark.xfail(strict=True, reason='Versions.number_after trusts the entry, and not what is kept')
 def test_beyond4_a_kept_edit_survives_a_write_that_fails(
     store: CapabilityStore, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,7 +288,6 @@ def test_beyond4_approve_makes_an_edit_the_newest_version(store: CapabilityStore
     assert code('one') in kept(store)
 
 
-@pytest.mark.xfail(strict=True, reason='approve keeps the edited file as unknown code, and then as the new version')
 def test_beyond4_approve_makes_one_version(store: CapabilityStore, directory: Path) -> None:
     """What is approved is not kept twice, which would push an older version out."""
     store.write('a', code('one'))
@@ -311,7 +309,6 @@ def test_beyond4_approve_checks(store: CapabilityStore, directory: Path) -> None
         store.approve('a')
 
 
-@pytest.mark.xfail(strict=True, reason='approve decodes with errors="replace", and so approves what is not there')
 def test_beyond4_approve_takes_the_file_as_it_is(store: CapabilityStore, directory: Path) -> None:
     """A file that is not UTF-8 does not pass, and its bytes are not replaced by others."""
     store.write('a', code('one'))

@@ -197,7 +197,6 @@ def test_cc5_what_was_there_is_there_again_when_a_file_cannot_be_replaced(
     assert told(store) == {'b': 'other', 'a': 'new'}
 
 
-@pytest.mark.xfail(strict=True, reason='Commits.make puts the code back, but not the manifest')
 def test_cc5_what_was_there_is_there_again_when_the_version_cannot_be_kept(
     store: CapabilityStore, directory: Path
 ) -> None:

@@ -12,10 +12,11 @@ from pydantic import TypeAdapter
 from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, RunContext, Tool, ToolDefinition, ToolReturn
 from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ToolFailed
 from pydantic_ai.messages import BinaryContent, ModelMessage, ModelMessagesTypeAdapter, ToolReturnPart
-from pydantic_ai.toolsets import AbstractToolset, ExternalToolset
+from pydantic_ai.toolsets import ExternalToolset
 
 from pydantic_ai_harness import CodeMode
 from pydantic_ai_harness.code_mode import MemoryStateStore, PausedCall, StateStore, paused_calls, resume_with
+from pydantic_ai_harness.narrowing import is_list
 from tests.support import ScriptedModel, Turn, code_returns, make_agent
 
 REQUESTS = TypeAdapter(DeferredToolRequests)
@@ -64,7 +65,7 @@ class Bank:
             self.record(what)
 
     def tools(self) -> list[Tool[None]]:
-        return [*self._free_tools(), *self._waiting_tools()]
+        return [*self._free_tools(), *self._asking_tools(), *self._waiting_tools()]
 
     def _free_tools(self) -> list[Tool[None]]:
         def free(n: int) -> int:
@@ -112,12 +113,8 @@ class Bank:
             Tool(described),
         ]
 
-    def _waiting_tools(self) -> list[Tool[None]]:
-        def pay(ctx: RunContext[None], amount: int, note: str = '') -> str:
-            assert ctx.tool_call_approved
-            self.metadata.append(ctx.tool_call_metadata)
-            self.note(f'pay {amount}{note}')
-            return f'paid {amount}'
+    def _asking_tools(self) -> list[Tool[None]]:
+        """Tools that ask for themselves."""
 
         def ask(ctx: RunContext[None], amount: int) -> str:
             if not ctx.tool_call_approved:
@@ -126,9 +123,11 @@ class Bank:
             self.note(f'ask {amount}')
             return f'asked {amount}'
 
-        def pay_now(amount: int) -> str:
-            self.note(f'pay_now {amount}')
-            return f'paid now {amount}'
+        def told(ctx: RunContext[None], n: int) -> dict[str, Any]:
+            if not ctx.tool_call_approved:
+                raise ApprovalRequired(metadata={'why': f'told {n}'})
+            self.note(f'told {n}')
+            return {'got': ctx.tool_call_metadata}
 
         def validate(ctx: RunContext[None], amount: int) -> None:
             if not ctx.tool_call_approved:
@@ -141,6 +140,21 @@ class Bank:
         def later(job: str) -> str | int | dict[str, Any] | list[Any] | None:
             raise CallDeferred(metadata={'job': job})
 
+        return [Tool(ask), Tool(told), Tool(validated, args_validator=validate), Tool(later)]
+
+    def _waiting_tools(self) -> list[Tool[None]]:
+        """Tools that are declared to need approval."""
+
+        def pay(ctx: RunContext[None], amount: int, note: str = '') -> str:
+            assert ctx.tool_call_approved
+            self.metadata.append(ctx.tool_call_metadata)
+            self.note(f'pay {amount}{note}')
+            return f'paid {amount}'
+
+        def pay_now(amount: int) -> str:
+            self.note(f'pay_now {amount}')
+            return f'paid now {amount}'
+
         def paint(n: int) -> BinaryContent:
             self.note(f'paint {n}')
             return BinaryContent(PIXEL, media_type='image/png', identifier=f'paint-{n}')
@@ -148,12 +162,6 @@ class Bank:
         def blob(n: int) -> bytes:
             self.note(f'blob {n}')
             return bytes([n, 255])
-
-        def told(ctx: RunContext[None], n: int) -> dict[str, Any]:
-            if not ctx.tool_call_approved:
-                raise ApprovalRequired(metadata={'why': f'told {n}'})
-            self.note(f'told {n}')
-            return {'got': ctx.tool_call_metadata}
 
         def keep(value: dict[str, Any]) -> str:
             self.note('keep')
@@ -165,13 +173,9 @@ class Bank:
 
         return [
             Tool(pay, requires_approval=True),
-            Tool(ask),
             Tool(pay_now, requires_approval=True, sequential=True),
-            Tool(validated, args_validator=validate),
-            Tool(later),
             Tool(paint, requires_approval=True),
             Tool(blob, requires_approval=True),
-            Tool(told),
             Tool(keep, requires_approval=True),
             Tool(refuse, requires_approval=True),
         ]
@@ -275,6 +279,11 @@ class Dialogue:
         return [str(part.content) for part in self.returns]
 
 
+def images_in(content: object) -> list[BinaryContent]:
+    """The images that are a value, or in it."""
+    return [part for part in (content if is_list(content) else [content]) if isinstance(part, BinaryContent)]
+
+
 async def run_through(code: str, decide: Decide = approve, *, most: int = 20, **options: Any) -> Dialogue:
     """Run code, answer all that waits until nothing does."""
     conversation = Dialogue(**options)
@@ -284,10 +293,3 @@ async def run_through(code: str, decide: Decide = approve, *, most: int = 20, **
         assert most >= 0, 'it pauses for ever'
         await conversation.answer(decide)
     return conversation
-
-
-def toolset_of(tools: Sequence[Tool[None]], name: str) -> list[Tool[None]]:
-    return [tool for tool in tools if tool.name == name]
-
-
-AnyToolset = AbstractToolset[None]

@@ -6,12 +6,12 @@ from typing import Any
 
 from pydantic_ai import ModelRetry, ToolApproved, ToolDenied, ToolReturn
 from pydantic_ai.exceptions import ToolFailed
-from pydantic_ai.messages import BinaryContent, ModelRequest, UserPromptPart
+from pydantic_ai.messages import ModelRequest, UserPromptPart
 
 from pydantic_ai_harness.code_mode import PausedCall
 from tests.support import Turn
 
-from .bank import SKIP, Bank, Decide, Dialogue, approve
+from .bank import SKIP, Bank, Decide, Dialogue, approve, images_in
 
 SAFE = """import asyncio
 async def safe(call):
@@ -134,11 +134,9 @@ def one_prompt(text: str) -> Callable[[Dialogue], None]:
 
 def images(*identifiers: str) -> Callable[[Dialogue], None]:
     def check(dialogue: Dialogue) -> None:
-        content = dialogue.returns[0].content
-        parts = content if isinstance(content, list) else [content]
-        found = [part for part in parts if isinstance(part, BinaryContent)]
-        assert [part.identifier for part in found] == list(identifiers), content
-        assert all(part.data.startswith(b'\x89PNG') for part in found)
+        found = images_in(dialogue.returns[0].content)
+        assert [image.identifier for image in found] == list(identifiers), found
+        assert all(image.data.startswith(b'\x89PNG') for image in found)
 
     return check
 
@@ -345,7 +343,12 @@ SHAPES: dict[str, Shape] = {
     ),
     'time-out after it': Shape(
         code='await free(n=1)\nawait pay(amount=2)\nwhile True:\n    pass',
-        fails=('used up the 0.4 s', '- free(n=1) returned 10', '- pay(amount=2) returned "paid 2"', 'session was reset'),
+        fails=(
+            'used up the 0.4 s',
+            '- free(n=1) returned 10',
+            '- pay(amount=2) returned "paid 2"',
+            'session was reset',
+        ),
         ran=['free 1', 'pay 2'],
         options={'resource_limits': {'max_duration_secs': 0.4}},
         after=('1 + 1',),
@@ -405,9 +408,7 @@ SHAPES: dict[str, Shape] = {
         content=[None, 'paid 1', None],
         ran=['pay 1'],
     ),
-    'metadata of the tool': Shape(
-        code='await told(n=1)', content={'got': {'why': 'told 1'}}, ran=['told 1']
-    ),
+    'metadata of the tool': Shape(code='await told(n=1)', content={'got': {'why': 'told 1'}}, ran=['told 1']),
     'metadata of the answer': Shape(
         code='await told(n=1)', metadata={'by': 'Ada'}, content={'got': {'by': 'Ada'}}, ran=['told 1']
     ),
@@ -455,8 +456,20 @@ SHAPES: dict[str, Shape] = {
         content=['paid 6', 5],
         ran=['pay 6'],
     ),
-    'carriage returns': Shape(
-        code='a = 1\r\nb = await pay(amount=a)\r\n[a, b]', content=[1, 'paid 1'], ran=['pay 1']
+    'carriage returns': Shape(code='a = 1\r\nb = await pay(amount=a)\r\n[a, b]', content=[1, 'paid 1'], ran=['pay 1']),
+    'value that cannot be sent': Shape(
+        code='await pay(amount=1)\nf = lambda: 1\n[f]',
+        fails=('The code ran to its end', 'cannot be sent back', '- pay(amount=1) returned "paid 1"'),
+        ran=['pay 1'],
+        after=('f()',),
+        after_contents=(1,),
+    ),
+    'after code that failed': Shape(
+        before=('x = 1\n1 / 0',),
+        code='await pay(amount=x)',
+        content='paid 1',
+        ran=['pay 1'],
+        check=lambda dialogue: _expect('ZeroDivisionError', str(dialogue.returns[0].content)),
     ),
     'class with state': Shape(
         code='class Box:\n    def __init__(self, n):\n        self.n = n\n    async def pay(self):\n'
@@ -466,6 +479,7 @@ SHAPES: dict[str, Shape] = {
         pauses=2,
     ),
 }
+
 
 def _fail(dialogue: Dialogue) -> None:
     raise AssertionError(str(dialogue.returns[0].content)[:300])

@@ -102,7 +102,7 @@ async def test_beyond1_cancelled_while_a_call_runs_beside_one_that_waits(pool: W
     stall = Stall()
     dialogue = dialogue_on(pool, Telling(), stall)
     running = start(dialogue.run('import asyncio\nawait asyncio.gather(pay(amount=1), stall(), free(n=1))'))
-    await stall.started.wait()
+    await until(lambda: stall.started.is_set() and dialogue.bank.ran == ['free 1'])
     await cancel(running)
     await until(lambda: stall.cancelled == 1)
     assert dialogue.bank.ran == ['free 1']

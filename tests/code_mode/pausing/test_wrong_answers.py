@@ -2,6 +2,7 @@
 
 # pydantic resolves the annotations of the tools at run time, so they are not deferred here.
 
+import asyncio
 import copy
 import json
 import warnings
@@ -13,7 +14,15 @@ from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
-from pydantic_ai import DeferredToolRequests, DeferredToolResults, RunContext, Tool, ToolApproved, ToolDenied, ToolReturn
+from pydantic_ai import (
+    DeferredToolRequests,
+    DeferredToolResults,
+    RunContext,
+    Tool,
+    ToolApproved,
+    ToolDenied,
+    ToolReturn,
+)
 from pydantic_ai.exceptions import ApprovalRequired
 from pydantic_ai.messages import BinaryContent, ModelResponse
 
@@ -192,6 +201,36 @@ async def test_beyond1_a_pause_is_resumed_once_whatever_copy_of_the_history() ->
     assert 'may have run' in other.text
     assert dialogue.bank.ran == ['free 1', 'pay 10']
     assert other.bank.ran == []
+
+
+async def test_beyond1_two_resumes_at_the_same_time_in_one_process() -> None:
+    """Of two runs that resume one pause together, one runs and the other one is told."""
+    dialogue = await paused('await free(n=1)\nawait pay(amount=1)\nawait slow(n=1)')
+    other = copy.copy(dialogue)
+    await asyncio.gather(dialogue.answer(approve), other.answer(approve))
+    outcomes = sorted([dialogue.returned.outcome, other.returned.outcome])
+    assert outcomes == ['failed', 'success']
+    assert dialogue.bank.ran == ['free 1', 'pay 1', 'slow 1']
+
+
+async def test_beyond1_approving_all_twice_runs_it_once() -> None:
+    """Without the helpers as well, the second approval of one pause is refused."""
+    dialogue = await paused()
+    other = copy.copy(dialogue)
+    results = dialogue.requests.build_results(approve_all=True)
+    await dialogue.resume(results)
+    await other.resume(results)
+    assert dialogue.content == [10, 'paid 10']
+    assert 'it was taken up before' in other.text
+    assert dialogue.bank.ran == ['free 1', 'pay 10']
+
+
+async def test_beyond1_an_expired_pause_that_is_approved_as_a_whole_does_not_run() -> None:
+    """Approving `run_code` whose state is gone does not run the code from the top."""
+    dialogue = await paused(options={'pause_ttl': timedelta(milliseconds=1)})
+    await dialogue.resume(DeferredToolResults(approvals={'code_1': True}))
+    assert 'it has expired' in dialogue.text
+    assert dialogue.bank.ran == ['free 1']
 
 
 async def test_beyond1_the_model_can_go_on_after_a_refusal() -> None:
@@ -473,7 +512,9 @@ async def test_beyond1_a_denial_needs_no_tool() -> None:
 
 async def test_beyond1_a_tool_of_later_code_is_gone() -> None:
     """The waiting call runs; the call of the missing tool is an error that the code may catch."""
-    dialogue = await paused('a = await pay(amount=1)\ntry:\n    await free(n=1)\nexcept NameError as e:\n    a += "!"\na')
+    dialogue = await paused(
+        'a = await pay(amount=1)\ntry:\n    await free(n=1)\nexcept NameError as e:\n    a += "!"\na'
+    )
     without(dialogue, 'free')
     await dialogue.answer(approve)
     assert dialogue.content == 'paid 1!'

@@ -1,6 +1,6 @@
 """A process that pauses and resumes programs: one JSON command per line in, one JSON reply per line out."""
 
-# ruff: noqa: ASYNC251, BLE001
+# ruff: noqa: BLE001
 
 import asyncio
 import json
@@ -98,7 +98,13 @@ async def crash_after_taking(command: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-COMMANDS = {'step': step, 'race': race, 'pause_often': pause_often, 'first_save': first_save, 'crash': crash_after_taking}
+COMMANDS = {
+    'step': step,
+    'race': race,
+    'pause_often': pause_often,
+    'first_save': first_save,
+    'crash': crash_after_taking,
+}
 
 
 async def main() -> None:

@@ -1,0 +1,156 @@
+"""`help` and `find_functions`: what code can ask about functions that it has not seen."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sqlite3
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pydantic_ai_harness.narrowing import is_sequence
+
+from .python_text import free_name
+
+if TYPE_CHECKING:
+    from .catalog import Function
+
+HELP = 'help'
+FIND = 'find_functions'
+_MAX_FOUND = 50
+_MAX_NAMED = 5
+_WORD = re.compile(r'[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+')
+_DEFINED = re.compile(r'^(?:class )?(\w+)')
+
+
+class Lookup:
+    """Answers questions about the functions of one catalog, at once and on the host."""
+
+    def __init__(self, functions: Mapping[str, Function], types: Mapping[str, str]) -> None:
+        self._functions = functions
+        self._types = types
+        self.help_name = free_name(HELP, functions)
+        """What `help` is called in code: a tool of the user's may have its name."""
+        self.find_name = free_name(FIND, functions)
+        """What `find_functions` is called in code."""
+
+    @property
+    def functions(self) -> dict[str, Callable[..., object]]:
+        """By the names that code calls them."""
+        return {self.help_name: self.help, self.find_name: self.find}
+
+    @property
+    def stubs(self) -> list[str]:
+        """Their declarations, for the type check."""
+        return [
+            f'def {self.help_name}(*functions: Any) -> str: ...',
+            f'def {self.find_name}(query: str, limit: int = 10, group: str | None = None) -> list[dict[str, Any]]: ...',
+        ]
+
+    def help(self, *functions: object) -> str:
+        """Signatures, types and docstrings of functions, given by name or themselves; without any, of this lookup.
+
+        Raises:
+            NameError: There is no function of that name.
+            TypeError: What was given is no name.
+        """
+        names: list[object] = []
+        for given in functions:
+            names += given if is_sequence(given) else [given]
+        if not names:
+            count = len(self._functions)
+            return f'{self.help_name}(name, ...) shows functions, {self.find_name}(query) finds some of {count}.'
+        shown = [self._function(name) for name in names]
+        declarations = [function.declaration for function in shown]
+        types = self._types_in('\n'.join(declarations))
+        return '\n\n'.join([*types, *declarations])
+
+    def find(self, query: object, limit: object = 10, group: object = None) -> list[dict[str, object]]:
+        """The functions that fit a query best, by the words of name, description and parameters.
+
+        Raises:
+            TypeError: An argument is of another type.
+            ValueError: There is no such group; the text names those that there are.
+        """
+        if not isinstance(query, str) or isinstance(limit, bool) or not isinstance(limit, int):
+            raise TypeError(f'{self.find_name}() takes a text and a whole number')
+        groups = sorted({function.group for function in self._functions.values() if function.group})
+        if group is not None and group not in groups:
+            near = difflib.get_close_matches(str(group), groups, n=3)
+            raise ValueError(f'there is no group {group!r}. Groups: {", ".join(near or groups) or "none"}')
+        found = self._index.search(query, min(max(limit, 1), _MAX_FOUND), None if group is None else str(group))
+        return [self._entry(self._functions[name]) for name in found]
+
+    def named_in(self, texts: Sequence[str]) -> str:
+        """`help` of the functions whose names stand in texts; empty if none does."""
+        words = set(re.findall(r'\w+', '\n'.join(texts)))
+        names = [name for name in self._functions if name in words][:_MAX_NAMED]
+        return self.help(names) if names else ''
+
+    def nearest(self, name: str) -> list[str]:
+        """Up to three names of functions that are like a name."""
+        return difflib.get_close_matches(name, self._functions, n=3)
+
+    def _entry(self, function: Function) -> dict[str, object]:
+        entry: dict[str, object] = {'name': function.name, 'signature': function.brief, 'summary': function.summary}
+        return {**entry, 'group': function.group} if function.group else entry
+
+    def _function(self, name: object) -> Function:
+        if not isinstance(name, str):
+            raise TypeError(f'{self.help_name}() takes functions or their names, not {type(name).__name__}')
+        if name not in self._functions:
+            near = self.nearest(name)
+            hint = f'Did you mean {" or ".join(near)}?' if near else f'{self.find_name}(query) finds functions.'
+            raise NameError(f'there is no function {name!r}. {hint}')
+        return self._functions[name]
+
+    def _types_in(self, text: str) -> list[str]:
+        """The types that a text names, and those that they name, in the order in which they are defined."""
+        needed: set[str] = set()
+        pending = [text]
+        while pending:
+            words = set(re.findall(r'\w+', pending.pop()))
+            new = {name for name in words & self._types.keys() if name not in needed}
+            needed |= new
+            pending.extend(self._types[name] for name in new)
+        return [definition for name, definition in self._types.items() if name in needed]
+
+    @cached_property
+    def _index(self) -> _Index:
+        return _Index(list(self._functions.values()))
+
+
+class _Index:
+    """Ranks functions with SQLite's full-text search (BM25, English word stems)."""
+
+    def __init__(self, functions: Sequence[Function]) -> None:
+        self._lock = threading.Lock()
+        self._database = sqlite3.connect(':memory:', check_same_thread=False)
+        self._database.execute(
+            'CREATE VIRTUAL TABLE functions USING fts5('
+            "name UNINDEXED, grp UNINDEXED, words, summary, details, tokenize='porter unicode61')"
+        )
+        self._database.executemany('INSERT INTO functions VALUES (?, ?, ?, ?, ?)', map(_row, functions))
+
+    def search(self, query: str, limit: int, group: str | None) -> list[str]:
+        """Names of functions, best first."""
+        words = dict.fromkeys(word.lower() for word in _WORD.findall(query))
+        if not words:
+            return []
+        match = ' OR '.join(f'"{word}"' for word in words)
+        with self._lock:
+            rows = self._database.execute(
+                'SELECT name FROM functions WHERE functions MATCH ? AND (? IS NULL OR grp = ?) '
+                'ORDER BY bm25(functions, 0, 0, 8, 3, 1), rowid LIMIT ?',
+                (match, group, group, limit),
+            )
+            return [str(name) for (name,) in rows]
+
+
+def _row(function: Function) -> tuple[str, str, str, str, str]:
+    words = ' '.join(word.lower() for word in _WORD.findall(f'{function.tool.name} {function.group}'))
+    parameters = ' '.join(f'{parameter.name} {parameter.description}' for parameter in function.parameters)
+    details = ' '.join(_WORD.findall(f'{function.tool.description or ""} {parameters}'))
+    return function.name, function.group, words, ' '.join(_WORD.findall(function.summary)), details
