@@ -258,7 +258,8 @@ def _check_pool(setting: object) -> None:
 def _check_pausing(deferred_calls: object, store: object, time_to_live: object) -> None:
     if deferred_calls not in ('inline', 'pause'):
         raise ConfigurationError(f"`deferred_calls` is 'inline' or 'pause', not {deferred_calls!r}.")
-    if store is not None and not all(callable(getattr(store, method, None)) for method in ('save', 'take')):
+    has_methods = all(callable(getattr(store, method, None)) for method in ('save', 'take'))
+    if store is not None and (isinstance(store, type) or not has_methods):
         raise ConfigurationError(f'`state_store` takes an object with async `save` and `take`, not {store!r}.')
     if not isinstance(time_to_live, timedelta) or time_to_live <= timedelta():
         raise ConfigurationError(f'`pause_ttl` must be a timedelta above zero, not {time_to_live!r}.')

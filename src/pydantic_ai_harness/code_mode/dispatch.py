@@ -107,7 +107,7 @@ class Dispatcher(Generic[AgentDepsT]):
             await self._announce_end(call)
 
     async def _settle(self, call: NestedCall, answer: OutsideAnswer | None) -> Answer | Deferred:
-        are_arguments_valid = False
+        are_arguments_valid = isinstance(answer, Answered)  # of a call that was made elsewhere
 
         async def validated(are_valid: bool) -> None:  # noqa: FBT001  the framework calls it so
             nonlocal are_arguments_valid

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
@@ -94,13 +94,24 @@ class Driver:
         """
         return await self._drive(lambda: self._step(self.session.feed(snippet)))
 
-    async def resume(self, paused: Paused) -> Finished | Failed | Paused:
-        """Go on with a snippet that was paused; the session holds it. Cancellation as for `run`."""
+    async def resume(self, paused: Paused, ready: Collection[int]) -> Finished | Failed | Paused:
+        """Go on with a snippet that was paused; the session holds it. Cancellation as for `run`.
+
+        Args:
+            paused: Where it stood.
+            ready: Ids of the calls that have been answered, and are made also if the code is blocked on another.
+        """
         for call_id, answer in paused.settled.items():
             self._tasks[call_id] = asyncio.create_task(_known(answer))
+        first = [request for request in paused.requests if request.id in ready and not request.blocking]
 
         async def where_it_stood() -> Step:
-            return Needs(paused.requests, paused.waiting_on)
+            for request in first:
+                self._start(request)
+                if self.one_at_a_time:
+                    await asyncio.wait([self._tasks[request.id]])
+            others = tuple(request for request in paused.requests if request not in first)
+            return Needs(others, paused.waiting_on)
 
         return await self._drive(where_it_stood)
 

@@ -20,6 +20,7 @@ _MAX_MESSAGE = 4_000
 _MAX_FRAMES = 6
 _INDENT = '    '
 
+CHANGED_CODE = 'The code that waits was not resumed, and waits on: it can be answered or denied, but not changed.'
 RESET = (
     'The session was reset: variables, imports and functions of earlier code are gone. '
     'The next code starts afresh and has to make again what it needs.'

@@ -72,8 +72,8 @@ class FileStateStore:
         self._sweep()
         file = _File(key=key, expires_at=expires_at, state=state)
         file.signature = file.signed_with(self._secret())
-        self._write(self._waiting(key), file.model_dump_json().encode(), expires_at)
         self._taken(key).unlink(missing_ok=True)
+        self._write(self._waiting(key), file.model_dump_json().encode(), expires_at)
 
     def _take(self, key: str) -> bytes:
         waiting, taken = self._waiting(key), self._taken(key)
@@ -83,8 +83,9 @@ class FileStateStore:
             raise StateUnavailableError('taken' if taken.exists() else 'missing') from None
         try:
             file = self._read(taken, key)
-        except StateUnavailableError:
-            taken.rename(waiting)  # the next who asks gets the same reason
+        except BaseException:
+            with suppress(OSError):
+                taken.rename(waiting)  # the next who asks gets the same reason
             raise
         self._write(taken, b'', file.expires_at)  # that it was taken is all that has to be kept
         return file.state

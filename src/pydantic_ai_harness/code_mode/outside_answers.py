@@ -7,12 +7,17 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_ai.exceptions import ModelRetry, ToolFailed
-from pydantic_ai.messages import ToolReturn, UserContent
+from pydantic_ai.messages import ToolReturn, UserContent, is_multi_modal_content
 from pydantic_ai.tools import ToolApproved, ToolDenied
+
+from pydantic_ai_harness.narrowing import is_sequence
+from pydantic_ai_harness.sandbox import to_sandbox
+
+from .packing import pack, plain, unpack
 
 
 class _Answer(BaseModel):
-    model_config = ConfigDict(frozen=True, ser_json_bytes='base64', val_json_bytes='base64')
+    model_config = ConfigDict(frozen=True)
 
 
 class Approved(_Answer):
@@ -33,14 +38,33 @@ class Denied(_Answer):
 
 
 class Answered(_Answer):
-    """The call was made elsewhere, and this is how it ended."""
+    """The call was made elsewhere, and this is how it ended. All of it is JSON."""
 
     kind: Literal['answered'] = 'answered'
     value: Any = None
-    content: str | list[UserContent] | None = None
+    """Packed; `None` for media."""
+    media: str | None = None
+    """JSON of an image, audio or document that is the result."""
+    content: str | None = None
+    """JSON of what the tool addresses to the model beside its result."""
     metadata: Any = None
     problem: str | None = None
-    """What is raised in place of returning `value`."""
+    """What is raised in place of a result."""
+
+    @classmethod
+    def returning(cls, value: object, content: object = None, metadata: object = None) -> Answered:
+        """A result.
+
+        Raises:
+            CannotCrossError: It has no JSON shape.
+        """
+        is_media = is_multi_modal_content(value)
+        return cls(
+            value=None if is_media else pack(to_sandbox(value)),
+            media=_CONTENT.dump_json([value]).decode() if is_media else None,
+            content=None if content is None else _CONTENT.dump_json(_as_list(content)).decode(),
+            metadata=plain(metadata),
+        )
 
     def outcome(self) -> ToolReturn[Any]:
         """What the tool would have returned.
@@ -50,10 +74,13 @@ class Answered(_Answer):
         """
         if self.problem is not None:
             raise ToolFailed(self.problem)
-        return ToolReturn(return_value=self.value, content=self.content, metadata=self.metadata)
+        value = unpack(self.value) if self.media is None else _CONTENT.validate_json(self.media)[0]
+        content = None if self.content is None else _CONTENT.validate_json(self.content)
+        return ToolReturn(return_value=value, content=content, metadata=self.metadata)
 
 
 OutsideAnswer: TypeAlias = Annotated[Approved | Denied | Answered, Field(discriminator='kind')]
+_CONTENT = TypeAdapter[list[UserContent]](list[UserContent])
 _ANSWERS = TypeAdapter[dict[str, OutsideAnswer]](dict[str, OutsideAnswer])
 
 
@@ -72,9 +99,15 @@ def approval(answer: object, metadata: object) -> OutsideAnswer | None:
             return None
 
 
-def result(answer: object) -> OutsideAnswer:
-    """The answer to a call that waits for its result."""
+def result(answer: object) -> OutsideAnswer | None:
+    """The answer to a call that waits for its result; `None` if it is none.
+
+    Raises:
+        CannotCrossError: The result has no JSON shape.
+    """
     match answer:
+        case ToolApproved():
+            return None
         case ToolDenied():
             return Denied(message=answer.message)
         case ModelRetry() | ToolFailed():
@@ -82,10 +115,9 @@ def result(answer: object) -> OutsideAnswer:
         case Exception():
             return Answered(problem=f'{type(answer).__name__}: {answer}')
         case ToolReturn():
-            content = answer.content if answer.content is None or isinstance(answer.content, str) else [*answer.content]
-            return Answered(value=answer.return_value, content=content, metadata=answer.metadata)
+            return Answered.returning(answer.return_value, answer.content, answer.metadata)
         case _:
-            return Answered(value=answer)
+            return Answered.returning(answer)
 
 
 def to_metadata(answers: Mapping[str, OutsideAnswer]) -> dict[str, Any]:
@@ -93,9 +125,13 @@ def to_metadata(answers: Mapping[str, OutsideAnswer]) -> dict[str, Any]:
     return {call_id: answer.model_dump() for call_id, answer in answers.items()}
 
 
-def from_metadata(data: object) -> dict[str, OutsideAnswer] | None:
-    """What `to_metadata` made; `None` if it is something else."""
+def from_metadata(data: object) -> dict[str, OutsideAnswer]:
+    """What `to_metadata` made; none if it is something else, so that nothing is decided by it."""
     try:
         return _ANSWERS.validate_python(data)
     except ValidationError:
-        return None
+        return {}
+
+
+def _as_list(content: object) -> list[Any]:
+    return [*content] if is_sequence(content) else [content]

@@ -1,8 +1,11 @@
-"""Values of the sandbox as JSON and back: JSON has no `bytes`."""
+"""Values as JSON: those of the sandbox and back, and metadata of applications."""
 
 from __future__ import annotations
 
 import base64
+from typing import Any
+
+import pydantic_core
 
 from pydantic_ai_harness.narrowing import is_list, is_text_mapping
 
@@ -20,6 +23,14 @@ def pack(value: object) -> object:
         packed = {key: pack(item) for key, item in value.items()}
         return {_ESCAPED: packed} if value.keys() & {_BYTES, _ESCAPED} else packed
     return value
+
+
+def plain(value: object) -> Any:
+    """Metadata for an application as JSON; what has no JSON becomes text."""
+    try:
+        return pydantic_core.to_jsonable_python(value, bytes_mode='base64', fallback=repr)
+    except (ValueError, RecursionError):  # it refers to itself
+        return repr(value)
 
 
 def unpack(value: object) -> object:

@@ -6,7 +6,6 @@ import builtins
 from collections.abc import Mapping
 from typing import Any, Literal
 
-import pydantic_core
 from pydantic import BaseModel, ConfigDict
 from pydantic_ai.messages import UserContent
 from pydantic_ai.tools import ToolDefinition
@@ -16,7 +15,7 @@ from pydantic_ai_harness.sandbox import Answer, Call, Raised, Request, Returned,
 from .catalog import Function
 from .driver import Paused
 from .ledger import Ledger, NestedCall, Outcome, WaitsFor
-from .packing import pack, unpack
+from .packing import pack, plain, unpack
 from .stored_session import SessionRecord
 from .type_text import ANY
 
@@ -135,7 +134,9 @@ def stored_answers(paused: Paused) -> dict[int, StoredAnswer]:
 def _stored_answer(answer: Answer) -> StoredAnswer:
     if isinstance(answer, Returned):
         return StoredAnswer(value=pack(answer.value))
-    return StoredAnswer(error_type=type(answer.error).__name__, message=str(answer.error))
+    # The text of a KeyError is the representation of its key.
+    message = answer.error.args[0] if isinstance(answer.error, KeyError) and answer.error.args else answer.error
+    return StoredAnswer(error_type=type(answer.error).__name__, message=str(message))
 
 
 def _answer(stored: StoredAnswer) -> Answer:
@@ -175,8 +176,3 @@ def _bygone(stored: StoredCall) -> Function:
     return Function(
         name=stored.function, tool=ToolDefinition(name=stored.tool_name), parameters=(), is_open=True, returns=ANY
     )
-
-
-def plain(value: object) -> Any:
-    """Metadata for the application as JSON; what has no JSON becomes text."""
-    return pydantic_core.to_jsonable_python(value, bytes_mode='base64', fallback=repr)

@@ -11,10 +11,10 @@ from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults
 
 from pydantic_ai_harness.errors import HarnessError
 from pydantic_ai_harness.narrowing import is_text_mapping
+from pydantic_ai_harness.sandbox import CannotCrossError
 
 from .ledger import WaitsFor
 from .outside_answers import OutsideAnswer, approval, from_metadata, result, to_metadata
-from .pause_trace import PauseTrace
 
 _REQUEST = 'code_mode_pause'
 _ANSWERS = 'code_mode_answers'
@@ -111,11 +111,13 @@ def resume_with(
             for call in snippet.waiting
             if call.tool_call_id in left
         }
-        if run_code_id in left:  # the snippet as a whole
-            results.approvals[run_code_id] = _whole(run_code_id, left.pop(run_code_id))
-            continue
-        results.approvals[run_code_id] = True
-        results.metadata[run_code_id] = {_ANSWERS: to_metadata(decided), _REQUEST: snippet.pause}
+        if run_code_id not in left:
+            results.approvals[run_code_id] = True
+            results.metadata[run_code_id] = {_ANSWERS: to_metadata(decided), _REQUEST: snippet.pause}
+        elif decided:
+            raise AnswerError(f'Answer either the code {run_code_id!r} as a whole or the calls in it, not both.')
+        else:
+            results.approvals[run_code_id] = _consent(run_code_id, left.pop(run_code_id))
     _answer_others(requests, left, given, results)
     return results
 
@@ -125,22 +127,17 @@ def request_metadata(snippet: PausedSnippet) -> dict[str, Any]:
     return {_REQUEST: snippet.model_dump(mode='json')}
 
 
-def resumption(metadata: object, trace: PauseTrace | None) -> Resumption | None:
-    """What the application said when it approved a `run_code` call; `None` if that call has never paused."""
-    given: Mapping[str, object] = metadata if is_text_mapping(metadata) else {}
-    answered = given.get(_REQUEST)
-    if isinstance(answered, int):
-        answers = from_metadata(given.get(_ANSWERS))
-    elif trace is not None:
-        answered, answers = trace.pause, None
-    else:
+def answered_pause(metadata: object) -> tuple[int, dict[str, OutsideAnswer]] | None:
+    """Which pause `resume_with` answered, and how; `None` if what approved `run_code` was not made by it."""
+    if not is_text_mapping(metadata) or not (_REQUEST in metadata or _ANSWERS in metadata):
         return None
-    return Resumption(answered, answers, [] if trace is None else trace.done)
+    pause = metadata.get(_REQUEST)
+    return (pause if isinstance(pause, int) else 0), from_metadata(metadata.get(_ANSWERS))
 
 
 def _answer(call: PausedCall, answer: object, metadata: object) -> OutsideAnswer:
     if call.kind == 'external':
-        return result(answer)
+        return _result(call, answer)
     if (decided := approval(answer, metadata)) is None:
         raise AnswerError(
             f'{call.tool_call_id!r} ({call.tool_name}) waits for approval: answer it with True, False, ToolApproved or '
@@ -149,9 +146,23 @@ def _answer(call: PausedCall, answer: object, metadata: object) -> OutsideAnswer
     return decided
 
 
-def _whole(run_code_id: str, answer: object) -> Any:
+def _result(call: PausedCall, answer: object) -> OutsideAnswer:
+    try:
+        given = result(answer)
+    except CannotCrossError as error:
+        raise AnswerError(f'The result for {call.tool_call_id!r} ({call.tool_name}) is no data: {error}.') from error
+    if given is None:
+        raise AnswerError(
+            f'{call.tool_call_id!r} ({call.tool_name}) runs elsewhere: answer it with its result, not {answer!r}.'
+        )
+    return given
+
+
+def _consent(call_id: str, answer: object) -> Any:
     if approval(answer, None) is None:
-        raise AnswerError(f'{run_code_id!r} is the code itself: answer its calls, or deny it with False or ToolDenied.')
+        raise AnswerError(
+            f'{call_id!r} waits for approval: answer it with True, False, ToolApproved or ToolDenied, not {answer!r}.'
+        )
     return answer
 
 
@@ -162,7 +173,7 @@ def _answer_others(
     calls = {call.tool_call_id for call in requests.calls}
     for call_id, answer in left.items():
         if call_id in approvals:
-            results.approvals[call_id] = _whole(call_id, answer)
+            results.approvals[call_id] = _consent(call_id, answer)
         elif call_id in calls:
             results.calls[call_id] = answer
         else:

@@ -8,7 +8,7 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ToolReturn
 from pydantic_ai.tools import AgentDepsT
 
-from .failures import not_resumed_text
+from .failures import CHANGED_CODE, not_resumed_text
 from .outside_answers import Approved, OutsideAnswer
 from .pause_record import PauseRecord
 from .pausing import Resumption
@@ -30,7 +30,7 @@ async def resume(snippet: SnippetRun[AgentDepsT], resumption: Resumption, code: 
         raise ToolFailed(not_resumed_text(str(error), resumption.done)) from error
     if record.code != code.replace('\r\n', '\n').replace('\r', '\n'):
         await snippet.states.save_pause(record)
-        raise ToolFailed(not_resumed_text('code that waits cannot be changed, only denied', resumption.done))
+        raise ToolFailed(CHANGED_CODE)
     answers = resumption.answers
     snippet.dispatcher.answers = _approvals(record) if answers is None else answers
     return await snippet.resume(record)

@@ -6,7 +6,7 @@ import asyncio
 import warnings
 from dataclasses import dataclass, field
 
-from pydantic_ai_harness.sandbox import Session, Snippet
+from pydantic_ai_harness.sandbox import Failed, Session, Snippet
 
 from .dispatch import Media
 from .driver import Driver
@@ -32,6 +32,8 @@ class RunState:
     """Of the snippet that ran last; it may still be ending when the snippet was cancelled."""
     kept: KeptSession | None = None
     """Set once code has run, when the session is kept for the next run."""
+    given_away: set[str] = field(default_factory=set[str])
+    """Ids of the `run_code` calls that have paused, and taken the session with them."""
     has_warned: bool = False
     has_ended: bool = False
 
@@ -40,7 +42,7 @@ class RunState:
         self.has_ended = True
         try:
             if self.kept is not None:
-                await self.kept.save(None if self.driver is not None else self)
+                await self.kept.save(self)
         finally:
             await self._close()
 
@@ -64,12 +66,33 @@ class RunState:
         self.types.reset()
         await asyncio.wrap_future(self.session.close())
 
-    async def take_up_kept(self, states: ConversationStates) -> None:
-        """Go on with the session of the conversation's last run, the first time that code runs."""
-        if self.kept is None:
-            self.kept = KeptSession(states)
-            if (record := await self.kept.take()) is not None:
-                self.take_up(record, Snippet(code=''))
+    @property
+    def has_given_away(self) -> bool:
+        """Whether variables went away with code that waits."""
+        return bool(self.given_away)
+
+    async def give_away(self, run_code_id: str) -> None:
+        """The session is stored with code that waits, and this run starts afresh."""
+        self.given_away.add(run_code_id)
+        await self.reset()
+
+    async def keep(self, states: ConversationStates, *, brings_its_own: bool) -> None:
+        """From now on keep the session for the conversation's next run, and first go on with that of the last one.
+
+        Args:
+            states: Of the conversation.
+            brings_its_own: Whether a session is taken up anyway.
+        """
+        if self.kept is not None:
+            return
+        self.kept = KeptSession(states)
+        if brings_its_own or (record := await self.kept.take()) is None:
+            return
+        self.take_up(record, Snippet(code=''))
+        probe = await asyncio.wrap_future(self.session.feed(Snippet(code='None')))
+        if isinstance(probe, Failed):
+            await self.reset()
+            self.kept.drop(probe.message)
 
     async def record(self) -> SessionRecord:
         """The session as data.
@@ -108,13 +131,20 @@ class KeptSession:
         except Exception as error:  # noqa: BLE001  stores are written by others
             if not (isinstance(error, StateUnavailableError) and error.reason == 'missing'):
                 _warn(f'The variables of the last run are not there, the session starts afresh: {_text(error)}')
-        return self._taken
+        return self._taken if self._taken is not None and self._taken.state is not None else None
 
-    async def save(self, run: RunState | None) -> None:
-        """Keep the run's session, or what was taken if the run has been interrupted in the middle of code."""
+    def drop(self, reason: str) -> None:
+        """What the last run left cannot be used."""
+        self._taken = None
+        _warn(f'The variables of the last run are not there, the session starts afresh: {reason}')
+
+    async def save(self, run: RunState) -> None:
+        """Keep the run's session; or what was taken, if the run was interrupted or its session waits with code."""
         try:
-            record = self._taken if run is None else await run.record()
-            if record is not None and record.state is not None:
+            record = None if run.driver is not None or run.has_given_away else await run.record()
+            if record is None or record.is_mid_snippet:
+                record = self._taken
+            if record is not None:
                 await self._states.save_session(record)
         except Exception as error:  # noqa: BLE001  stores are written by others
             _warn(f'The variables of this run are not kept for the next one: {_text(error)}')

@@ -22,7 +22,8 @@ from .failures import RESET, FailedSnippet, at_line, done_lines, failure_text, n
 from .last_value import NamedCode, find_opaque, is_surely_opaque, looks_opaque, name_last_value
 from .ledger import Ledger
 from .outside_answers import Denied
-from .pause_record import PauseRecord, plain, stored_answers, stored_calls, stored_requests
+from .packing import plain
+from .pause_record import PauseRecord, stored_answers, stored_calls, stored_requests
 from .pause_trace import PauseTrace, leave_trace
 from .pausing import PausedCall, PausedSnippet, request_metadata
 from .result import Result
@@ -69,7 +70,8 @@ class SnippetRun(Generic[AgentDepsT]):
         types = SessionTypes(self.run.types.checker) if restart else self.run.types
         if problems := await types.problems(code, self.catalog):
             unseen = '' if self.settings.shows_all_of(self.catalog) else self.catalog.lookup.named_in(problems)
-            raise ModelRetry(not_run_text(problems, unseen))
+            text = not_run_text(problems, unseen)
+            raise ModelRetry(f'{text}\n\n{RESET}' if self.run.has_given_away else text)
         if restart:
             await self.run.reset()
         named = name_last_value(code)
@@ -89,14 +91,16 @@ class SnippetRun(Generic[AgentDepsT]):
         self.sleep_allowance.used = record.slept_seconds
         self.pauses = record.pause
         paused = record.paused()
+        ready = {sandbox_id for sandbox_id, call in self.ledger.calls.items() if call.id in self.dispatcher.answers}
         named = NamedCode(record.fed_code, record.name)
-        return await self._conclude(record.code, named, lambda driver: driver.resume(paused))
+        return await self._conclude(record.code, named, lambda driver: driver.resume(paused, ready))
 
     async def _conclude(self, code: str, named: NamedCode, start: Start) -> ToolReturn[Any]:
         ended = await self._drive(start)
         while isinstance(ended, Paused):
             await self._pause(code, named, ended)
-            ended = await self._drive(lambda driver, paused=ended: driver.resume(paused))
+            ready = {sandbox_id for sandbox_id, call in self.ledger.calls.items() if call.outcome == 'waiting'}
+            ended = await self._drive(lambda driver, paused=ended, ready=ready: driver.resume(paused, ready))
         if isinstance(ended, Failed):
             raise ModelRetry(self._failure(code, ended))
         self.run.types.ran(code)
@@ -151,7 +155,7 @@ class SnippetRun(Generic[AgentDepsT]):
             self._deny_what_waits(error)
             return
         leave_trace(self.dispatcher.ctx.messages, self.ledger.run_code_id, trace)
-        await self.run.reset()
+        await self.run.give_away(self.ledger.run_code_id)
         raise ApprovalRequired(metadata=request_metadata(request))
 
     async def _record(self, code: str, named: NamedCode, paused: Paused, pause: int) -> PauseRecord:

@@ -26,6 +26,12 @@ class _Envelope(BaseModel):
     expires_at: datetime
 
 
+class _Latest(BaseModel):
+    """Outlives the pause itself, so that its code is not taken for code that has never run."""
+
+    pause: int
+
+
 @dataclass(frozen=True)
 class ConversationStates:
     """The states of one conversation."""
@@ -37,6 +43,17 @@ class ConversationStates:
     async def save_pause(self, record: PauseRecord) -> None:
         """Keep a snippet until it is answered."""
         await self._save(self._pause_key(record.run_code_id, record.pause), record)
+        await self._save(self._key(f'latest\0{record.run_code_id}'), _Latest(pause=record.pause))
+
+    async def latest_pause(self, run_code_id: str) -> int | None:
+        """The last pause of a `run_code` call, or `None` if the store knows of none."""
+        key = self._key(f'latest\0{run_code_id}')
+        try:
+            latest = await self._take(key, _Latest)
+        except StateUnavailableError as error:
+            return None if error.reason == 'missing' else 0
+        await self._save(key, latest)
+        return latest.pause
 
     async def take_pause(self, run_code_id: str, pause: int) -> PauseRecord:
         """Take a snippet up, which only one can do.

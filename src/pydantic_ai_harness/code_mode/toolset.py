@@ -21,7 +21,7 @@ from .catalog import RUN_CODE, Catalog
 from .dispatch import Dispatcher, asked_by_tools
 from .ledger import Ledger
 from .pause_trace import find_trace
-from .pausing import Resumption, resumption
+from .pausing import Resumption, answered_pause
 from .placement import Place, place
 from .prompt import CODE_DESCRIPTION, RESTART_DESCRIPTION, run_code_description
 from .resuming import resume
@@ -120,18 +120,29 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
             raise UserError('`run_code` was called outside an agent run: `CodeModeToolset.for_run` was not called.')
         async with self.run.lock:
             await self.run.settle()
-            if self.settings.keep_repl:
-                await self.run.take_up_kept(self.settings.states_of(_conversation(ctx)))
             snippet = self._snippet_run(self.run, ctx, tool)
-            if (paused := self._paused(ctx)) is not None:
-                return await resume(snippet, paused, tool_args['code'])
+            resumption = await self._resumption(ctx, snippet) if ctx.tool_call_approved else None
+            if self.settings.keep_repl:
+                await self.run.keep(snippet.states, brings_its_own=resumption is not None)
+            if resumption is not None:
+                return await resume(snippet, resumption, tool_args['code'])
             return await snippet.run_code(tool_args['code'], restart=tool_args.get('restart', False))
 
-    def _paused(self, ctx: RunContext[AgentDepsT]) -> Resumption | None:
-        """What was answered, if this call goes on with code that waits."""
-        if not (self.settings.pauses and ctx.tool_call_approved):
+    async def _resumption(self, ctx: RunContext[AgentDepsT], snippet: SnippetRun[AgentDepsT]) -> Resumption | None:
+        """What was decided about this call, if it is one that has paused."""
+        run_code_id = snippet.ledger.run_code_id
+        trace = find_trace(ctx.messages, run_code_id)
+        done = [] if trace is None else trace.done
+        if (answered := answered_pause(ctx.tool_call_metadata)) is not None:
+            return Resumption(*answered, done)
+        pause = trace.pause if trace is not None else None
+        if pause is None and self.settings.pauses:
+            pause = await snippet.states.latest_pause(run_code_id)
+        if pause is None:
             return None
-        return resumption(ctx.tool_call_metadata, find_trace(ctx.messages, ctx.tool_call_id or RUN_CODE))
+        # Whoever consents in the run that paused was asked about the calls before, and has left them open.
+        has_paused_here = run_code_id in snippet.run.given_away
+        return Resumption(pause, {} if has_paused_here else None, done)
 
     def _run_code_tool(self, catalog: Catalog, inside: dict[str, ToolsetTool[AgentDepsT]]) -> RunCodeTool[AgentDepsT]:
         return RunCodeTool(
