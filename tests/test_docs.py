@@ -18,8 +18,11 @@ from tests.support import run_snippet
 ROOT = Path(__file__).parent.parent
 EXAMPLES = list(find_examples(str(ROOT / 'README.md'), str(ROOT / 'docs')))
 SANDBOX_EXAMPLES = [example for example in EXAMPLES if example.prefix_settings().get('test') == 'sandbox']
+LOOKUP_EXAMPLES = [example for example in EXAMPLES if example.prefix_settings().get('test') == 'lookup']
 HOST_EXAMPLES = [
-    example for example in EXAMPLES if example.prefix.startswith('python') and example not in SANDBOX_EXAMPLES
+    example
+    for example in EXAMPLES
+    if example.prefix.startswith('python') and example.prefix_settings().get('test') is None
 ]
 
 
@@ -100,6 +103,17 @@ async def test_examples_of_snippets_run(example: CodeExample) -> None:
     assert returned.content == {'paris': 22.2, 'tokyo': 22.2}
 
 
+@pytest.mark.parametrize('example', LOOKUP_EXAMPLES, ids=str)
+async def test_examples_of_lookups_run(example: CodeExample) -> None:
+    def get_weather(city: str) -> dict[str, float]:
+        """Temperature and wind of a city."""
+        return {'temp_f': 72.0, 'wind': 4.5}
+
+    returned = await run_snippet(example.source, tools=[Tool(get_weather)])
+    assert 'async def get_weather(*, city: str) -> dict[str, float]:' in str(returned.content)
+
+
 def test_there_are_examples() -> None:
     assert len(HOST_EXAMPLES) > 8
     assert SANDBOX_EXAMPLES
+    assert LOOKUP_EXAMPLES

@@ -11,6 +11,8 @@ from .token_estimate import estimate_tokens
 if TYPE_CHECKING:
     from .catalog import Function
 
+_MORE = '... and {} more'
+
 CatalogMode: TypeAlias = Literal['full', 'brief', 'search']
 CatalogSetting: TypeAlias = Literal['auto', 'full', 'brief', 'search']
 
@@ -83,7 +85,7 @@ def _summaries_that_fit(groups: Groups, max_tokens: int) -> frozenset[str]:
 def _names(groups: Groups, max_tokens: int) -> str:
     """A line a group: how many functions, and their names while there is room, the same share for each group."""
     heads = {group: f'{group or "others"} ({len(functions)})' for group, functions in groups.items()}
-    left = max_tokens - sum(estimate_tokens(head) + 2 for head in heads.values())
+    left = max_tokens - sum(estimate_tokens(f'{head}: {_MORE}') for head in heads.values())
     costs = {group: [estimate_tokens(f', {one.name}') for one in members] for group, members in groups.items()}
     everything = sum(map(sum, costs.values()))
     share = min(left / everything, 1.0) if everything else 1.0
@@ -99,6 +101,6 @@ def _as_many_as_fit(names: Sequence[str], costs: Sequence[int], room: float) -> 
     for name, cost in zip(names, costs, strict=True):
         room -= cost
         if room < 0:
-            return ', '.join([*shown, f'... and {len(names) - len(shown)} more'])
+            return ', '.join([*shown, _MORE.format(len(names) - len(shown))])
         shown.append(name)
     return ', '.join(shown)
