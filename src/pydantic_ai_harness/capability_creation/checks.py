@@ -143,7 +143,8 @@ def hints(capability: AbstractCapability[object]) -> tuple[str, ...]:
 def static_tool_names(capability: AbstractCapability[object]) -> list[str]:
     """The names of the tools that are known without a run."""
     toolset: object = capability.get_toolset()
-    return list(toolset.tools) if isinstance(toolset, FunctionToolset) else []
+    names = list(toolset.tools) if isinstance(toolset, FunctionToolset) else []
+    return [name.encode('utf-8', 'backslashreplace').decode() for name in names]
 
 
 def check_class(cls: type[AbstractCapability[object]]) -> None:
@@ -152,6 +153,9 @@ def check_class(cls: type[AbstractCapability[object]]) -> None:
     Raises:
         CapabilityRefusedError: The agent could not call one of them, or it takes the place of the framework's own.
     """
+    if type(cls) is not type(AbstractCapability):
+        # It would answer every question of the process whether something is a capability.
+        raise CapabilityRefusedError(prompt.has_metaclass(type(cls).__name__))
     for each in cls.__mro__:
         if each.__module__ != cls.__module__:
             continue

@@ -60,9 +60,9 @@ class Directory:
     def holds(self, module_file: str) -> Path | None:
         """The file that a manifest entry names, or `None` if that lies outside of the directory."""
         path = self.path / module_file
-        if os.path.basename(module_file) == module_file and not path.is_symlink():  # noqa: PTH119 - text, not a path
-            return path
         try:
+            if os.path.basename(module_file) == module_file and not path.is_symlink():  # noqa: PTH119 - text, no path
+                return path
             resolved = path.resolve()
         except (OSError, RuntimeError, ValueError):  # a loop of links, a name that no file can have
             return None

@@ -80,7 +80,7 @@ def _guarded_hook(hook: Hook) -> Callable[..., Awaitable[object]]:
         except BaseException as error:
             failure = call.contain(error)
             if call.may_be_a_guard:
-                raise call.closed(failure) from error
+                raise await call.closed(failure) from error
             if call.handler is not None and call.handler.has_begun:
                 return await call.handler.outcome(instead_of=error)
             default: Any = hook.default(self, *args, **kwargs)
@@ -157,8 +157,10 @@ class _HookCall:
             control = ENDS_RUNS
         return self._monitor.contain(self.hook.name, error, control)
 
-    def closed(self, failure: CapabilityFailure) -> ToolFailed:
-        """What the model reads in place of the tool's result."""
+    async def closed(self, failure: CapabilityFailure) -> ToolFailed:
+        """What the model reads in place of the tool's result, once nothing of the tool goes on any more."""
+        if self.handler is not None and self.handler.has_begun:
+            await self.handler.ended.wait()
         call = self.kwargs['call']
         tool = call.tool_name if isinstance(call, ToolCallPart) else 'The tool'
         return ToolFailed(prompt.stopped_call(tool, self._monitor.name, failure, self._progress()))
@@ -176,7 +178,7 @@ class _Handler:
 
     def __init__(self, handler: Any) -> None:
         self._handler: Callable[..., Awaitable[object]] = handler
-        self._ended = asyncio.Event()
+        self.ended = asyncio.Event()
         self._result: object = None
         self.has_begun = False
         self.has_returned = False
@@ -188,7 +190,7 @@ class _Handler:
         if self.is_sealed:
             raise asyncio.CancelledError
         self.has_begun, self.has_returned, self.error = True, False, None
-        self._ended.clear()
+        self.ended.clear()
         try:
             self._result = await self._handler(*args)
             self.has_returned = True
@@ -197,7 +199,7 @@ class _Handler:
             self.error = error
             raise
         finally:
-            self._ended.set()
+            self.ended.set()
 
     async def outcome(self, *, instead_of: BaseException) -> object:
         """How the last call ended, once it has.
@@ -206,7 +208,7 @@ class _Handler:
             BaseException: What the handler raised; `instead_of` if the hook itself had cancelled it, since then
                 there is nothing to go on with.
         """
-        await self._ended.wait()
+        await self.ended.wait()
         if isinstance(self.error, asyncio.CancelledError):
             raise instead_of
         if self.error is not None:

@@ -28,6 +28,7 @@ _BOOT = (
     'from pydantic_ai_harness.capability_creation.isolated import serve; serve(int(sys.argv[2]))'
 )
 _END_SECONDS = 5
+_MOMENT_SECONDS = 1
 _TRIES = 2
 """The process may be ended by others while it checks."""
 _GRACE_SECONDS = 20
@@ -75,11 +76,11 @@ class IsolatedValidation:
                 answer = self._answer(channel, request)
             except TimeoutError:
                 self._replace(server)
-                return Verdict(error=prompt.timed_out(self._timeout_seconds), is_lethal=True)
+                return Verdict(error=prompt.timed_out(self._timeout_seconds))  # for which the code may not be to blame
             if answer:
                 server.has_answered = True
                 return Verdict.model_validate_json(answer)
-            if server.is_alive() or call.is_over:
+            if call.is_over or not server.has_ended():
                 break
             if not server.has_answered:
                 raise HarnessError('The process that checks capabilities does not start: see standard error.')
@@ -161,6 +162,14 @@ class _Server:
 
     def is_alive(self) -> bool:
         return self._process.poll() is None
+
+    def has_ended(self) -> bool:
+        """Whether it has ended, or does within a moment: its channels close before it is known to be gone."""
+        try:
+            self._process.wait(_MOMENT_SECONDS)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
 
     def hand_over(self, channel: socket.socket) -> None:
         socket.send_fds(self._control, [b'x'], [channel.fileno()])

@@ -27,6 +27,8 @@ class Streak:
 
     is_on: bool
     """Whether the last run that is known of has failed."""
+    counted_run: str | None = None
+    """The last run that was counted as failed."""
 
 
 class Monitor:
@@ -48,7 +50,7 @@ class Monitor:
     def for_run(self, run_id: str | None) -> Monitor:
         """The monitor of one run of what was loaded; what failed while the run was prepared counts as its own."""
         monitor = Monitor(self.entry, self._log, self._streak)
-        monitor.run_id = run_id
+        monitor.run_id = self.run_id = run_id
         monitor._has_failed, self._has_failed = self._has_failed, False
         return monitor
 
@@ -74,7 +76,9 @@ class Monitor:
         )
         if not self._has_failed:
             self._has_failed = self._streak.is_on = True
-            self._log.run_failed(self.entry, failure)
+            if self.run_id is None or self.run_id != self._streak.counted_run:
+                self._streak.counted_run = self.run_id
+                self._log.run_failed(self.entry, failure)
         return failure
 
     def run_ended(self) -> None:

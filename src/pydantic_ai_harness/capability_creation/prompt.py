@@ -94,6 +94,11 @@ def bad_attribute(field: str, kind: str, expected: str) -> str:
     return f'`{field}` is {kind}. Every capability has this attribute, and here it must be a {expected}.'
 
 
+def has_metaclass(name: str) -> str:
+    """The class is made by another metaclass than those of the framework."""
+    return f'The capability has the metaclass {name}. It must have none of its own.'
+
+
 def bad_id(value: str) -> str:
     """The class has an id that something else may have."""
     return f"The id {value!r} contains a colon, or starts with 'authored_', as ids do that are given. Choose another."

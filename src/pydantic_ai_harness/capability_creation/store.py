@@ -200,7 +200,7 @@ class CapabilityStore:
             CapabilityRefusedError: The code does not pass today; nothing was changed.
             UserError: The manifest cannot be read.
         """
-        return self._write_or_raise(name, self._kept_or_current(name, version))
+        return self._write_or_raise(name, version)
 
     def approve(self, name: str) -> AuthoredCapability:
         """Check what the file holds now, after it was edited by hand, and make it the newest version.
@@ -210,7 +210,7 @@ class CapabilityStore:
             CapabilityRefusedError: The code does not pass; nothing was changed.
             UserError: The manifest cannot be read.
         """
-        return self._write_or_raise(name, self._kept_or_current(name, None))
+        return self._write_or_raise(name, None)
 
     def close(self) -> None:
         """End the process that code is checked in, if there is one. A later check starts another."""
@@ -366,9 +366,9 @@ class CapabilityStore:
             raise UnknownCapabilityError(f'{name!r} has no {what}. Versions that are kept: {kept}.')
         return content
 
-    def _write_or_raise(self, name: str, content: bytes) -> AuthoredCapability:
+    def _write_or_raise(self, name: str, version: int | None) -> AuthoredCapability:
         self._manifest.read()
-        source = Source(name, self._directory.source(name), content)
+        source = Source(name, self._directory.source(name), self._kept_or_current(name, version))
         verdict = self.check(source).result()
         if verdict.error is not None:
             raise CapabilityRefusedError(f'{name!r} was not changed: its code does not pass. {verdict.error}')

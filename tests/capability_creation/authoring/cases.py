@@ -260,6 +260,15 @@ RAISED = [
     fails('a repr that exits', getter('get_instructions', 'Odd()', ODD_REPR), 'get_instructions', 'SystemExit'),
 ]
 
+SPOILS_SUBCLASS_CHECKS = with_metaclass('def __subclasscheck__(cls, c): raise ValueError')
+"""Nothing for a process that is used afterwards."""
+
+HALF_A_TOOL_NAME = authored(
+    'def get_toolset(self):\n    tools = FunctionToolset()\n'
+    '    tools.add_function(lambda: 3, name="a\\udc80")\n    return tools',
+    before=TOOLSET,
+)
+
 ODD_ATTRIBUTES = [
     fails('id of another type', authored('id = 3'), '`id` is 3 (int)', 'must be a str'),
     fails('id set to another type', authored('def __init__(self): self.id = 3'), '`id` is 3 (int)'),
@@ -295,18 +304,6 @@ ODD_ATTRIBUTES = [
     judged('tools that raise', getter('get_toolset', 'Odd()', ODD_TOOLS('raise ValueError("odd")'))),
     judged('tools that are none', getter('get_toolset', 'Odd()', ODD_TOOLS('return 3'))),
     judged('tools without names', getter('get_toolset', 'Odd()', ODD_TOOLS('return {3: 4}'))),
-    judged(
-        'a tool with half a character as name',
-        authored(
-            'def get_toolset(self):\n    tools = FunctionToolset()\n'
-            '    tools.add_function(lambda: 3, name="a\\udc80")\n    return tools',
-            before=TOOLSET,
-        ),
-    ),
-    judged(
-        'subclass checks that raise',
-        with_metaclass('def __subclasscheck__(cls, c): raise ValueError'),
-    ),
     judged('instance checks that raise', with_metaclass('def __instancecheck__(cls, c): raise ValueError')),
     judged('instance checks that lie', with_metaclass('def __instancecheck__(cls, c): return False')),
     judged('calls that make something else', with_metaclass('def __call__(cls): return 5')),

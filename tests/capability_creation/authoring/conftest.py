@@ -25,7 +25,7 @@ def creation(tmp_path: Path) -> CapabilityCreation[None]:
 def isolated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CapabilityCreation[None]]:
     """Authoring with checks in one warm process, which tests share as runs do."""
     creation = CapabilityCreation[None](
-        tmp_path_factory.mktemp('isolated'), isolated_validation=True, validation_timeout=40
+        tmp_path_factory.mktemp('isolated'), isolated_validation=True, validation_timeout=60
     )
     yield creation
     creation.store.close()

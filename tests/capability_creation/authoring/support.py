@@ -15,7 +15,7 @@ from tests.support import ScriptedModel
 
 from pydantic_ai_harness import CapabilityCreation
 
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 30.0
 """What no step of a test takes, even on a busy machine."""
 
 IMPORT = 'from pydantic_ai.capabilities import AbstractCapability\n'

@@ -90,7 +90,7 @@ def test_beyond5_programs_end_cleanly(tmp_path: Path, round_: int) -> None:
         check=False,
         capture_output=True,
         text=True,
-        timeout=55,
+        timeout=90,
     )
     assert (done.returncode, done.stderr) == (0, '')
     for number, name in enumerate(names):
@@ -99,7 +99,7 @@ def test_beyond5_programs_end_cleanly(tmp_path: Path, round_: int) -> None:
         assert (name, (place / 'code').read_text()) == (name, '0')
         assert pids_in(place)
     pids = [pid for number in range(len(names)) for pid in pids_in(tmp_path / str(number))]
-    wait_until(lambda: not any(is_running(pid) for pid in pids), seconds=2)
+    wait_until(lambda: not any(is_running(pid) for pid in pids))
 
 
 @pytest.mark.parametrize('number', [signal.SIGKILL, signal.SIGINT])
@@ -113,7 +113,7 @@ def test_beyond5_a_program_that_is_killed_leaves_no_process(tmp_path: Path, numb
         pid = number_in(place / 'hanging')
         assert is_running(pid)
         os.kill(program.pid, number)
-        program.communicate(timeout=20)
+        program.communicate(timeout=60)
     pids = pids_in(place)
     assert len(pids) == 2
-    wait_until(lambda: not any(is_running(pid) for pid in pids), seconds=3)
+    wait_until(lambda: not any(is_running(pid) for pid in pids))

@@ -13,7 +13,7 @@ import pytest
 
 from pydantic_ai_harness import CapabilityCreation
 
-from .cases import ALL, NATIVE, Case, getter
+from .cases import ALL, HALF_A_TOOL_NAME, NATIVE, SPOILS_SUBCLASS_CHECKS, Case, getter
 from .conftest import Check, Mode
 from .support import FINE, author, authored, call, run_call, run_calls
 
@@ -55,23 +55,35 @@ def without_addresses(error: str | None) -> str | None:
 SPOILS = """
 import sys, tempfile
 from pathlib import Path
+from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai_harness import CapabilityCreation
 store = CapabilityCreation(Path(tempfile.mkdtemp())).store
-try:
-    store.write('hostile', sys.argv[1] + '\\nimport builtins; builtins.kept = Authored')
-except ValueError:
-    pass
-assert store.write('fine', sys.argv[2] + '\\nclass Other: pass').last_error is None
+store.write('hostile', sys.argv[1] + '\\nimport builtins; builtins.kept = Authored')
 """
+
+
+def spoiled(then: str) -> str:
+    """What a process prints as its error that does this after it has met a class that spoils subclass checks."""
+    command = [sys.executable, '-c', SPOILS + then, SPOILS_SUBCLASS_CHECKS, FINE]
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=90).stderr
 
 
 def test_cc3_a_refused_class_does_not_spoil_later_checks() -> None:
     """A class that was refused, and is still there, has no say in whether other code passes."""
-    hostile = ALL['attributes: subclass checks that raise'].code
-    done = subprocess.run(
-        [sys.executable, '-c', SPOILS, hostile, FINE], check=False, capture_output=True, text=True, timeout=40
-    )
-    assert (done.returncode, done.stderr) == (0, '')
+    assert spoiled('assert store.write("fine", sys.argv[2]).last_error is None') == ''
+
+
+@pytest.mark.xfail(strict=True, reason='a metaclass of the code is accepted, and `isinstance` asks it: every run fails')
+def test_cc3_an_accepted_class_does_not_spoil_runs() -> None:
+    """The framework asks of many things whether they are capabilities."""
+    if_passed = 'if store.list_all()[0].last_error is None: '
+    assert spoiled(f'{if_passed}isinstance(object(), AbstractCapability)') == ''
+
+
+@pytest.mark.xfail(strict=True, reason='a Verdict with half a surrogate pair in `tool_names` cannot be written as JSON')
+def test_beyond5_the_name_of_a_tool_may_be_odd(stores: dict[Mode, Check]) -> None:
+    """The verdict is the same in a process of its own."""
+    assert stores['in_process'](HALF_A_TOOL_NAME) == stores['isolated'](HALF_A_TOOL_NAME)
 
 
 def test_cc3_a_keyboard_interrupt_propagates(creation: CapabilityCreation[None]) -> None:

@@ -78,7 +78,7 @@ async def test_beyond4_a_forgotten_return_is_a_failure_of_the_hook(bench: Bench,
         assert guarded == without
 
 
-@pytest.mark.parametrize('value', ['object()', '5', '[1]', '2j'])
+@pytest.mark.parametrize('value', ['object()', '5'])
 @pytest.mark.parametrize('name', TYPED)
 async def test_beyond4_a_value_of_the_wrong_type_is_a_failure_of_the_hook(bench: Bench, name: str, value: str) -> None:
     """The run goes on as without the hook, or closed around a tool."""

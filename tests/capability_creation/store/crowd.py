@@ -1,11 +1,14 @@
-"""One of many processes that share a directory: `crowd ROLE DIRECTORY ...`. It says `ready`, and waits to be told."""
+"""One of many processes that share a directory: `crowd ROLE DIRECTORY ...`. It says `ready` once it has imported everything."""
 
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 import time
+import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 from pydantic_ai_harness.capability_creation import CapabilityStore
@@ -14,6 +17,7 @@ from pydantic_ai_harness.capability_creation.guard import LoadedCapability
 
 from .driving import code, digest
 
+PREFIXES = 'pqrs'
 SHARED = ('a', 'b', 'c', 'd', 'e')
 
 
@@ -30,6 +34,9 @@ def rewrite(directory: Path, prefix: str, count: str) -> None:
     for number in range(int(count)):
         name = SHARED[number % len(SHARED)]
         assert store.write(name, code(f'{name} {prefix} {number}')).last_error is None
+
+
+WRITERS = {'write': write, 'rewrite': rewrite}
 
 
 def read(directory: Path, done: str) -> None:
@@ -51,7 +58,29 @@ def read(directory: Path, done: str) -> None:
             assert isinstance(text, str)
             assert text.split()[0] == each.entry.name
             assert digest(code(text)) == each.entry.sha256
-    print(looks)
+    assert looks > 1
+
+
+def together(directory: Path, role: str) -> None:
+    """Four that write at once, and one that looks on until they are done; forked from this one, which is warm."""
+    done = directory.parent / 'done'
+    reader = _fork(lambda: read(directory, str(done)))
+    writers = [_fork(lambda prefix=prefix: WRITERS[role](directory, prefix, '25')) for prefix in PREFIXES]
+    ends = [os.waitpid(writer, 0)[1] for writer in writers]
+    done.touch()
+    assert [*ends, os.waitpid(reader, 0)[1]] == [0] * 5
+
+
+def _fork(work: Callable[[], None]) -> int:
+    if (pid := os.fork()) == 0:
+        try:
+            work()
+            os._exit(0)
+        except BaseException:  # noqa: BLE001 - there is no one else to tell
+            traceback.print_exc()
+        finally:
+            os._exit(1)
+    return pid
 
 
 def hold(directory: Path) -> None:
@@ -62,6 +91,6 @@ def hold(directory: Path) -> None:
 
 
 if __name__ == '__main__':
-    role = {'write': write, 'rewrite': rewrite, 'read': read, 'hold': hold}[sys.argv[1]]
+    role = {'together': together, 'hold': hold}[sys.argv[1]]
     print('ready', flush=True)
     role(Path(sys.argv[2]), *sys.argv[3:])

@@ -1,4 +1,4 @@
-"""Lets writers die, or fail, at each step of each operation, and tells what is found afterwards: `dying DIRECTORY`.
+"""Lets writers die, or fail, at each step of each operation, and tells what is found afterwards: `dying DIRECTORY SHARE`.
 
 A warm process that never starts a thread: it forks the writers, which do.
 """
@@ -23,6 +23,9 @@ from pydantic_ai_harness.capability_creation import CapabilityStore
 from .driving import broken, code, digest, put_manifest
 
 Operation = Callable[[CapabilityStore], object]
+
+SHARES = 2
+"""Processes that have the operations in turns."""
 
 _DEAD = 77
 _MAX_VERSIONS = 4
@@ -106,9 +109,13 @@ class _Faults:
         return change
 
 
-def main(directory: Path) -> None:
+def main(directory: Path, share: int) -> None:
     gc.freeze()  # a fork costs half as much
-    report = {name: _examine(directory / str(number), *each) for number, (name, each) in enumerate(OPERATIONS.items())}
+    report = {
+        name: _examine(directory / str(number), *each)
+        for number, (name, each) in enumerate(OPERATIONS.items())
+        if number % SHARES == share
+    }
     json.dump(report, sys.stdout)
 
 
@@ -190,4 +197,4 @@ def _state(directory: Path) -> dict[str, Any]:
 
 
 if __name__ == '__main__':
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from .driving import LONG_SECS, output, start
-from .dying import OPERATIONS
+from .driving import LONG_SECS, outputs, start
+from .dying import OPERATIONS, SHARES
 
 pytestmark = pytest.mark.timeout(LONG_SECS)  # the first of them does the work of all
 
@@ -20,7 +20,8 @@ WITHOUT_COMMIT = {'refused, working version', 'disable'}
 @pytest.fixture(scope='module')
 def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What was found after each try of each operation."""
-    return json.loads(output(start('dying', tmp_path_factory.mktemp('dying'))))
+    processes = [start('dying', tmp_path_factory.mktemp('dying'), share) for share in range(SHARES)]
+    return {name: each for printed in outputs(processes) for name, each in json.loads(printed).items()}
 
 
 def tries(report: dict[str, Any], operation: str, *, fails: bool, dies: bool) -> dict[str, Any]:

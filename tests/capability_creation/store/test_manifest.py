@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic_ai.exceptions import UserError
 
-from pydantic_ai_harness.capability_creation import CapabilityFailure, CapabilityStore, manifest
+from pydantic_ai_harness.capability_creation import CapabilityFailure, CapabilityStore
 
 from .driving import broken, code, entry_of, files, old_entry, put_manifest, raw_entry, raw_manifest, told
 
@@ -118,13 +118,11 @@ def test_cc6_a_manifest_that_another_process_just_made_can_be_read(
 ) -> None:
     """Nothing there when it is read, the first manifest there a moment later: that is no unreadable manifest."""
 
-    def read_just_before_it_is_made(path: Path) -> bytes | None:
-        content = path.read_bytes() if path.exists() else None
-        if content is None:
-            put_manifest(directory, old_entry('b'))
-        return content
+    def read_just_before_it_is_made(path: Path) -> bytes:
+        put_manifest(directory, old_entry('b'))
+        raise FileNotFoundError(path)
 
-    monkeypatch.setattr(manifest, 'read_or_none', read_just_before_it_is_made)
+    monkeypatch.setattr(Path, 'read_bytes', read_just_before_it_is_made)
     store.prepare('a', code())
 
 

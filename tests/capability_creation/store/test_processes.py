@@ -6,8 +6,7 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,8 @@ import pytest
 from pydantic_ai_harness.capability_creation import CapabilityStore
 from pydantic_ai_harness.capability_creation.directory import Directory
 
-from .driving import LONG_SECS, PATIENCE_SECS, assert_whole, code, entry_of, outputs, start, told
+from .crowd import PREFIXES
+from .driving import LONG_SECS, PATIENCE_SECS, assert_whole, code, entry_of, output, start, told
 
 
 def started(role: str, *arguments: object) -> subprocess.Popen[str]:
@@ -26,29 +26,15 @@ def started(role: str, *arguments: object) -> subprocess.Popen[str]:
     return process
 
 
-@contextmanager
-def readers(directory: Path, number: int) -> Generator[None]:
-    """Look at the directory all the time, from processes of their own; they fail if they see what must not be."""
-    done = directory.parent / 'done'
-    looking = [started('read', directory, done) for _ in range(number)]
-    try:
-        yield
-    finally:
-        done.touch()
-        looks = [int(printed) for printed in outputs(looking)]
-    assert all(count > 1 for count in looks)
-
-
 @pytest.mark.timeout(LONG_SECS)
 def test_beyond4_four_processes_that_write_25_each_lose_none(directory: Path) -> None:
     """100 of 100 survive, while another looks on and never sees anything half done."""
-    with readers(directory, 1):
-        outputs([start('crowd', 'write', directory, prefix, 25) for prefix in 'pqrs'])
+    output(start('crowd', 'together', directory, 'write'))
     store = CapabilityStore(directory)
-    names = {f'{prefix}_{number}' for prefix in 'pqrs' for number in range(25)}
+    names = {f'{prefix}_{number}' for prefix in PREFIXES for number in range(25)}
     assert {entry.name for entry in store.list_all()} == names
     assert told(store) == {name: f'{name} 0' for name in names}
-    for prefix in 'pqrs':
+    for prefix in PREFIXES:
         own = [entry.name for entry in store.list_all() if entry.name.startswith(prefix)]
         assert own == [f'{prefix}_{number}' for number in range(25)]
     assert_whole(directory)
@@ -57,8 +43,7 @@ def test_beyond4_four_processes_that_write_25_each_lose_none(directory: Path) ->
 @pytest.mark.timeout(LONG_SECS)
 def test_beyond4_four_processes_that_write_the_same_five_names(directory: Path) -> None:
     """Each write is a version of its own, numbered without a gap, while another looks on."""
-    with readers(directory, 1):
-        outputs([start('crowd', 'rewrite', directory, prefix, 25) for prefix in 'pqrs'])
+    output(start('crowd', 'together', directory, 'rewrite'))
     store = CapabilityStore(directory)
     assert len(store.list_all()) == 5
     for entry in store.list_all():
@@ -120,7 +105,7 @@ def test_beyond4_a_process_that_forks_while_it_holds_the_lock_leaves_it_to_no_ch
             os.read(reading, 1)
             os._exit(0)
     try:
-        with Directory(directory).lock(timeout_seconds=1):
+        with Directory(directory).lock(timeout_seconds=PATIENCE_SECS):
             pass
     finally:
         os.close(writing)

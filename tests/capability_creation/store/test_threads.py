@@ -32,7 +32,7 @@ def in_threads(work: Callable[[int], None]) -> None:
     barrier = Barrier(THREADS)
 
     def start(number: int) -> None:
-        barrier.wait(10)
+        barrier.wait(50)
         work(number)
 
     with ThreadPoolExecutor(THREADS) as pool:

@@ -183,11 +183,6 @@ async def test_beyond1_a_session_that_cannot_be_read_is_dropped(head: Any, body:
     await dialogue.run('y = 1')
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='a state that only the sandbox finds unreadable fails the first code as a crash, and no warning is given',
-)
 async def test_beyond1_a_session_that_the_sandbox_cannot_load_is_dropped() -> None:
     """The same holds when it is the sandbox that cannot load it: a warning, and a fresh start."""
     spy = Spy()
@@ -262,11 +257,6 @@ async def test_beyond1_after_a_time_out_nothing_is_kept() -> None:
     assert '`x` is not defined' in dialogue.texts[-1]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='a run whose session was reset leaves the store at `taken`, which the next run reports as an incident',
-)
 async def test_beyond1_a_fresh_start_that_was_told_is_no_incident() -> None:
     """After a time-out of which the model was told, the application is not warned in the next run."""
     dialogue = kept(options={'resource_limits': {'max_duration_secs': 0.3}})
@@ -332,11 +322,6 @@ async def test_beyond1_variables_are_kept_over_a_pause() -> None:
     assert dialogue.bank.ran == ['free 1', 'pay 10']
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='the resumed run asks for the kept session first, which the paused run had taken: it warns that it is lost',
-)
 async def test_beyond1_resuming_gives_no_warning_about_the_kept_session() -> None:
     """The session is in the paused code; that it is not in the store besides is as it should be."""
     dialogue = kept()
@@ -354,11 +339,6 @@ async def test_beyond1_the_first_code_of_a_conversation_waits() -> None:
     assert dialogue.content == 'paid 1'
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='the paused run takes the kept session and gives it only to the paused code, so denying that loses it',
-)
 async def test_beyond1_denied_code_does_not_take_the_variables_with_it() -> None:
     """Variables of the last run survive code that waited and was discarded."""
     dialogue = kept()
@@ -368,11 +348,6 @@ async def test_beyond1_denied_code_does_not_take_the_variables_with_it() -> None
     assert dialogue.returns[-1].content == 1
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='cancelled while the pause is saved, the run keeps the half-way session, and the next one drops all of it',
-)
 async def test_beyond1_cancelled_while_the_pause_is_saved_the_variables_stay() -> None:
     """Cancelling a run while its pause is saved leaves the variables of the last run."""
 

@@ -64,9 +64,6 @@ async def test_beyond1_pausing_without_any_pause_stores_nothing() -> None:
     assert [part.content for part in dialogue.returns] == [10, 10]
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason='`inline` ignores that the code waits, and runs it from the top'
-)
 async def test_beyond1_an_inline_process_does_not_resume_what_another_paused() -> None:
     """An agent that was reconfigured to `inline` does not run code that waits again from the top."""
     dialogue = Dialogue(Bank())

@@ -16,8 +16,7 @@ from .processes import Process
 from .shapes import SHAPES
 from .worker import load_state
 
-ROUNDS = 200
-KEY_ROUNDS = 20
+KEY_ROUNDS = 10
 
 
 @dataclass
@@ -100,6 +99,7 @@ def courses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Courses]:
         yield Courses(directory, by_name, (third, fourth), crashed)
 
 
+@pytest.mark.timeout(240)  # the first of them waits for all processes
 @pytest.mark.parametrize('name', SHAPES)
 def test_beyond1_over_killed_processes_every_call_runs_once(name: str, courses: Courses) -> None:
     """A program that is resumed by another process at each pause ends as it should, each of its calls made once."""
@@ -120,13 +120,15 @@ def test_beyond1_a_process_that_dies_after_taking_leaves_nothing_to_run_twice(co
     assert 'may have run' in dialogue.text
 
 
-def test_beyond1_of_two_processes_that_resume_one_pause_one_runs(courses: Courses) -> None:
-    """In each of 200 rounds, one process runs the rest of the program and the other one is told that it was taken."""
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize('rounds', [25, pytest.param(200, marks=pytest.mark.soak)])
+def test_beyond1_of_two_processes_that_resume_one_pause_one_runs(rounds: int, courses: Courses) -> None:
+    """In each round, one process runs the rest of the program and the other one is told that it was taken."""
     one, other = courses.pair
-    names = [f'race-{number}' for number in range(ROUNDS)]
-    pauses = one.ask({**command(courses.directory, 'pause_often', 'sequence', None, 'races'), 'times': ROUNDS})
-    before = executions(courses.directory, 'races')
-    assert before == ['free 1'] * ROUNDS
+    names = [f'race-{rounds}-{number}' for number in range(rounds)]
+    log = f'races-{rounds}'
+    pauses = one.ask({**command(courses.directory, 'pause_often', 'sequence', None, log), 'times': rounds})
+    assert executions(courses.directory, log) == ['free 1'] * rounds
     winners: list[int] = []
     for name, state in zip(names, pauses['states'], strict=True):
         request = {**command(courses.directory, 'race', 'sequence', state, name), 'at': time.time() + 0.003}

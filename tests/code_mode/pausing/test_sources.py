@@ -3,8 +3,9 @@
 # pydantic resolves the annotations of the tools at run time, so they are not deferred here.
 
 import asyncio
+import copy
 from collections.abc import AsyncIterable, AsyncIterator
-from pathlib import PurePath
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,7 +25,14 @@ from pydantic_ai.messages import BinaryContent, ModelMessage, ToolCallPart, Tool
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 from pydantic_ai.toolsets import FunctionToolset
 
-from pydantic_ai_harness.code_mode import NestedToolCallEvent, NestedToolResultEvent, paused_calls, resume_with
+from pydantic_ai_harness.code_mode import (
+    AnswerError,
+    NestedToolCallEvent,
+    NestedToolResultEvent,
+    paused_calls,
+    resume_with,
+)
+from pydantic_ai_harness.code_mode.failures import CHANGED_CODE
 from pydantic_ai_harness.guardrails import GuardrailResult, ToolGuardrail
 
 from .bank import PIXEL, SKIP, Bank, Dialogue, approve, run_through
@@ -186,11 +194,6 @@ async def test_beyond1_what_a_handler_answers_inline_does_not_wait() -> None:
     assert dialogue.bank.ran == ['ask 2', 'pay 1']
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='the handler is also asked about `run_code`, and its consent approves the very calls that it left open',
-)
 async def test_beyond1_a_handler_that_leaves_one_tool_open_does_not_approve_it_by_approving_run_code() -> None:
     """A handler that consents to everything but `pay` was never asked to consent to `pay`, so it waits."""
 
@@ -248,33 +251,27 @@ async def test_beyond1_denial_of_run_code_discards_the_code(denial: Any, helper:
     assert dialogue.bank.ran == ['free 1', 'free 2']
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='`resume_with` drops the answers to nested calls when `run_code` itself is approved beside them',
-)
 async def test_beyond1_approving_the_code_and_denying_a_call_in_it_does_not_run_that_call() -> None:
-    """A denial is never overruled: the call is denied, or the answers are refused."""
+    """A denial is never overruled: such answers are refused."""
     dialogue = Dialogue()
     await dialogue.run(PAIR)
-    try:
-        results = resume_with(dialogue.requests, {'code_1': True, 'code_1__1': False})
-    except ValueError:
-        return
-    await dialogue.resume(results)
-    assert 'pay 1' not in dialogue.bank.ran
+    with pytest.raises(AnswerError, match=r"Answer either the code 'code_1' as a whole or the calls in it, not both\."):
+        resume_with(dialogue.requests, {'code_1': True, 'code_1__1': False})
 
 
 @pytest.mark.parametrize('code', ['await free(n=7)', BOTH + '\nawait free(n=9)'])
 async def test_beyond1_code_that_waits_cannot_be_changed(code: str) -> None:
-    """Other code in the approval of `run_code` is refused: nothing runs, and the model is told what had run."""
+    """Other code in the approval of `run_code` is refused: nothing runs, and the pause can be answered still."""
     dialogue = Dialogue()
     await dialogue.run(BOTH)
+    again = copy.copy(dialogue)
     changed = ToolApproved(override_args={'code': code})
     await dialogue.resume(DeferredToolResults(approvals={'code_1': changed}))
-    assert 'code that waits cannot be changed' in dialogue.text
-    assert '- free(n=1) returned 10' in dialogue.text
+    assert dialogue.text == CHANGED_CODE
     assert dialogue.bank.ran == ['free 1']
+    await again.answer(approve)
+    assert again.content == [10, 'paid 10']
+    assert dialogue.bank.ran == ['free 1', 'pay 10']
 
 
 async def test_beyond1_the_same_code_in_the_approval_goes_on() -> None:
@@ -403,11 +400,6 @@ async def test_beyond1_of_two_run_code_calls_one_may_be_answered_first() -> None
     assert dialogue.bank.ran == ['pay 2', 'free 2', 'pay 1', 'free 1']
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='a pause drops the session, and the model reads that its variable is not defined; no text tells of a reset',
-)
 async def test_beyond1_code_beside_code_that_waits_has_the_variables_or_is_told() -> None:
     """Code of the same response uses the run's variables, or the model reads why they are not there."""
     dialogue = Dialogue()
@@ -492,21 +484,6 @@ class Aliased(BaseModel):
     number: int = Field(alias='theNumber')
 
 
-ALIASED = pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='answers are dumped by field names on their way, results of tools by alias',
-)
-
-
-REFUSED = pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='a failure from outside is recorded as `refused`: the model reads that the tool did not run, but it may have',
-)
-
-
-@REFUSED
 @pytest.mark.parametrize('answer', [ModelRetry('no use'), ToolFailed('no use'), ValueError('no use')], ids=repr)
 async def test_beyond1_a_failure_from_outside_is_no_refusal(answer: Exception) -> None:
     """The model reads that the call raised, not that it was refused before the tool ran."""
@@ -524,10 +501,9 @@ async def test_beyond1_a_failure_from_outside_is_no_refusal(answer: Exception) -
         ToolReturn(BinaryContent(PIXEL, media_type='image/png', identifier='i'), metadata={'m': 1}),
         b'\xff',
         (1, {2}),
-        pytest.param(PurePath('/x'), marks=REFUSED),
+        Path('/x'),
         float('inf'),
-        pytest.param(object(), marks=REFUSED),
-        pytest.param(Aliased(theNumber=1), marks=ALIASED),
+        Aliased(theNumber=1),
     ],
     ids=repr,
 )
@@ -581,11 +557,6 @@ async def test_beyond1_no_answers_at_all_ask_again_for_the_same() -> None:
     assert dialogue.content == ['paid 1', 'asked 2']
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='while a plain call waits, answers to calls gathered beside it are forgotten at the next pause',
-)
 async def test_beyond1_an_answer_counts_although_the_code_waits_for_another_first() -> None:
     """Answered calls are not asked for again, also when a plain function holds the code up."""
     dialogue = Dialogue()
@@ -602,11 +573,6 @@ await asyncio.gather(pay(amount=1), later(job="x"), plain())"""
     assert dialogue.content == ['paid 1', 'result', 'paid now 2']
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='the stored `KeyError` is built from its text, which already has the quotes',
-)
 async def test_beyond1_an_error_that_the_code_has_not_got_yet_is_the_same_after_a_pause() -> None:
     """A call that failed while a plain call waited raises the same error as it would without the pause."""
     bank = Bank()

@@ -5,11 +5,10 @@
 import asyncio
 import copy
 import json
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
@@ -86,27 +85,26 @@ async def test_beyond1_an_approval_takes_no_result(answer: object) -> None:
 
 
 async def test_beyond1_the_code_itself_takes_no_result() -> None:
-    """The text says that its calls are to be answered."""
+    """The text says what it takes."""
     dialogue = await paused()
-    with pytest.raises(AnswerError, match=r"'code_1' is the code itself: answer its calls, or deny it"):
+    with pytest.raises(AnswerError, match=r"'code_1' waits for approval: answer it with True, .*, not 'fine'\."):
         resume_with(dialogue.requests, {'code_1': 'fine'})
 
 
 @pytest.mark.parametrize('answer', [ToolApproved(), ToolApproved(override_args={'job': 'y'})])
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='consent to a call that waits for its result is taken for the result, `{"override_args": ...}`',
-)
 async def test_beyond1_an_external_call_takes_no_consent(answer: object) -> None:
     """`ToolApproved` is no result, and `resume_with` says so as it does for the opposite."""
     dialogue = await paused(MIXED)
-    try:
+    with pytest.raises(AnswerError, match=r"'code_1__2' \(later\) runs elsewhere: answer it with its result, not "):
         resume_with(dialogue.requests, {'code_1__2': answer})
-    except AnswerError as refusal:
-        assert "'code_1__2' (later)" in str(refusal)  # noqa: PT017
-    else:
-        raise AssertionError('it was taken for the result')
+
+
+@pytest.mark.parametrize('result', [object(), [PurePosixPath('/x')], ToolReturn({'a': object()})], ids=repr)
+async def test_beyond1_a_result_without_a_json_shape_is_refused(result: object) -> None:
+    """The text names the call and what cannot be sent."""
+    dialogue = await paused(MIXED)
+    with pytest.raises(AnswerError, match=r"The result for 'code_1__2' \(later\) is no data: an object of type "):
+        resume_with(dialogue.requests, {'code_1__2': result})
 
 
 async def test_beyond1_answers_of_the_helper_are_not_changed_by_it() -> None:
@@ -125,7 +123,13 @@ async def test_beyond1_answers_of_the_helper_are_not_changed_by_it() -> None:
 
 @pytest.mark.parametrize(
     'answer',
-    ['text', None, {'a': [1, 2.5, {'b': None}]}, ToolReturn('v', content=['c'], metadata={'m': 1}), ValueError('x')],
+    [
+        'text',
+        None,
+        {'a': [1, 2.5, {'b': None}]},
+        ToolReturn('v', content=['c', BinaryContent(b'hello', media_type='text/plain')], metadata={'m': 1}),
+        ValueError('x'),
+    ],
 )
 async def test_beyond1_answers_may_go_through_json(answer: object) -> None:
     """Answers that were stored as JSON do what they would have done at once."""
@@ -138,32 +142,24 @@ async def test_beyond1_answers_may_go_through_json(answer: object) -> None:
     assert ends[0] == ends[1]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='answers that cannot be read count as none given, which approves all that waits, denied calls too',
-)
-@pytest.mark.parametrize('spoil', ['json', 'type', 'unknown kind'])
+@pytest.mark.parametrize('spoil', ['type', 'unknown kind'])
 async def test_beyond1_answers_that_cannot_be_read_approve_nothing(spoil: str) -> None:
-    """A denial among answers that have suffered on their way is not turned into consent."""
+    """A denial among answers that have suffered on their way is not turned into consent: it is asked for again."""
     dialogue = await paused(MIXED)
-    content = BinaryContent(b'hello', media_type='text/plain')
-    answers = {'code_1__1': ToolDenied('no'), 'code_1__2': ToolReturn('v', content=[content])}
-    results = resume_with(dialogue.requests, answers)
+    results = resume_with(dialogue.requests, {'code_1__1': ToolDenied('no'), 'code_1__2': 'v'})
     given = results.metadata['code_1']['code_mode_answers']
-    if spoil == 'json':
-        results = RESULTS.validate_json(RESULTS.dump_json(results))
-    elif spoil == 'type':
+    if spoil == 'type':
         results.metadata['code_1']['code_mode_answers'] = [given]
     else:
         given['code_1__1']['kind'] = 'declined'
+    first = dialogue.waiting
     await dialogue.resume(results)
     assert dialogue.bank.ran == []
+    assert dialogue.waiting == first
+    await dialogue.answer(approve)
+    assert dialogue.content == ['paid 1', 'answer to x']
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason='bytes of an answer become text in JSON, although it says `base64`'
-)
 async def test_beyond1_bytes_in_an_answer_survive_json() -> None:
     """The docstring of `to_metadata` promises that answers may go through JSON."""
     dialogue = await paused('type(await later(job="x")).__name__')
@@ -261,17 +257,16 @@ async def test_beyond1_the_helper_needs_no_trace_in_the_history() -> None:
     assert dialogue.bank.ran == ['free 1', 'pay 10']
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='without trace and helper, approved code that waits is taken for code that never ran, and runs from the top',
-)
 async def test_beyond1_without_a_trace_approved_code_does_not_run_again() -> None:
     """A history that lost its metadata, as one that a user interface sent back, makes no call twice."""
     dialogue = await paused()
     forget_metadata(dialogue)
     await dialogue.resume(dialogue.requests.build_results(approve_all=True))
     assert dialogue.bank.ran.count('free 1') == 1
+    while isinstance(dialogue.output, DeferredToolRequests):  # it may ask again, which is safe
+        await dialogue.answer(approve)
+    assert dialogue.content == [10, 'paid 10']
+    assert dialogue.bank.ran == ['free 1', 'pay 10']
 
 
 def forget_metadata(dialogue: Dialogue) -> None:
@@ -284,8 +279,10 @@ def forget_metadata(dialogue: Dialogue) -> None:
 
 
 def file_of(directory: Path) -> Path:
-    (path,) = directory.glob('*.state')
-    return path
+    """The pause's file; the other one holds its number."""
+    paths = sorted(directory.glob('*.state'), key=lambda path: path.stat().st_size)
+    assert len(paths) == 2
+    return paths[-1]
 
 
 def flip(path: Path) -> None:
@@ -368,8 +365,9 @@ class OpenStore:
             raise StateUnavailableError('missing') from None
 
     def change(self, change: Callable[[dict[str, Any], dict[str, Any]], None]) -> None:
-        ((key, state),) = self.states.items()
-        head, body = map(json.loads, state.split(b'\n'))
+        """Change the pause, not the note of its number."""
+        records = {key: [*map(json.loads, state.split(b'\n'))] for key, state in self.states.items()}
+        ((key, (head, body)),) = [(key, record) for key, record in records.items() if 'run_code_id' in record[1]]
         change(head, body)
         self.states[key] = b'\n'.join(json.dumps(part).encode() for part in (head, body))
 
@@ -566,22 +564,20 @@ async def test_beyond1_metadata_that_has_no_json_travels_as_text() -> None:
     assert dialogue.content == 'ran'
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=ValueError,
-    reason='metadata with a cycle fails while the request is built, outside of what denies the calls instead',
-)
 async def test_beyond1_metadata_that_refers_to_itself_does_not_end_the_run() -> None:
-    """What cannot be asked for is denied in the code, as when it cannot be stored."""
+    """It travels as text, and the call waits as any other."""
     cycle: dict[str, Any] = {}
     cycle['self'] = cycle
 
-    def strange() -> str:
-        raise ApprovalRequired(metadata=cycle)
+    def strange(ctx: RunContext[None]) -> str:
+        if not ctx.tool_call_approved:
+            raise ApprovalRequired(metadata=cycle)
+        return str(ctx.tool_call_metadata)
 
-    with warnings.catch_warnings(record=True):
-        dialogue = await paused('await strange()', agent_options={'tools': [Tool(strange)]})
-    assert 'PermissionError' in dialogue.text
+    dialogue = await paused('await strange()', agent_options={'tools': [Tool(strange)]})
+    assert [call.metadata for call in dialogue.waiting] == ["{'self': {...}}"]
+    await dialogue.answer(approve)
+    assert dialogue.content == "{'self': {...}}"
 
 
 async def test_beyond1_requests_may_go_through_python_dicts() -> None:
