@@ -412,10 +412,6 @@ def test_beyond5_the_next_check_works_after_the_warm_process_was_killed(
     assert warm_pid_from(lone, tmp_path) != pid
 
 
-@pytest.mark.xfail(
-    strict=False,  # a race, which it mostly loses
-    reason='the channel of a killed process closes before `is_alive` sees its end: `_ask` blames the code, as lethal',
-)
 def test_beyond5_a_check_that_meets_a_dying_process_is_made_by_another(
     lone: CapabilityCreation[None], tmp_path: Path
 ) -> None:

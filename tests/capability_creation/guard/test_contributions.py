@@ -84,9 +84,6 @@ def test_beyond4_an_async_function_for_model_settings_is_refused(bench: Bench) -
     assert 'a plain function' in (bench.store.write('authored', HEAD + later).last_error or '')
 
 
-@pytest.mark.xfail(
-    strict=True, reason='the clock keeps the monitor of before `for_run`, so a run that it fails in counts twice'
-)
 async def test_beyond4_an_async_function_as_clock_ends_no_run(bench: Bench) -> None:
     """It is a failure, like any other value that the agent cannot use."""
     bench.hook('get_run_clock', 'async def later(): return 1', 'return later')
