@@ -51,6 +51,8 @@ class Monitor:
         """The monitor of one run of what was loaded; what failed while the run was prepared counts as its own."""
         monitor = Monitor(self.entry, self._log, self._streak)
         monitor.run_id = self.run_id = run_id
+        if self._has_failed:
+            self._streak.counted_run = run_id
         monitor._has_failed, self._has_failed = self._has_failed, False
         return monitor
 
