@@ -9,12 +9,12 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import TypeAlias
 
 import pydantic_monty
 from pydantic_monty import FunctionSnapshot, FutureSnapshot, MontyComplete, NameLookupSnapshot, SyncSnapshot
 
-from .failures import describe_error, lost, unlike_a_limit
+from .crossing import Waiting, external, finished, looked_up, resume
+from .failures import describe_error, lost
 from .limits import SandboxLimits
 from .pool import ForkedError, PoolClosedError, WorkerPool
 from .snippet import Printed, Snippet
@@ -23,11 +23,9 @@ from .steps import (
     Call,
     Failed,
     FailureKind,
-    Finished,
     Needs,
     Raised,
     Request,
-    Returned,
     Sleep,
     Step,
 )
@@ -45,7 +43,6 @@ class _StateLostError(Exception):
 
 _OS_POLICY: pydantic_monty.OSPolicy = {'datetime': 'call_host', 'sleep': 'call_host', 'random_start': 'call_host'}
 _PENDING: pydantic_monty.ExternalFuture = {'future': ...}
-_Waiting: TypeAlias = FunctionSnapshot | FutureSnapshot
 
 
 class Session:
@@ -75,7 +72,7 @@ class Session:
         self._lock = threading.RLock()
         self._monty: pydantic_monty.MontySession | None = None
         self._stored: bytes | None = None
-        self._snapshot: _Waiting | None = None
+        self._snapshot: Waiting | None = None
         self._mid_snippet = False
         self._snippet = Snippet(code='')
         self._switch = TurnSwitch()
@@ -319,18 +316,18 @@ class Session:
         if self._snapshot is None:
             return self._lose(FailureKind.CRASH, 'the sandbox lost the state of this snippet')
         try:
-            snapshot = _resume(self._snapshot, answers)
+            snapshot = resume(self._snapshot, answers)
         except pydantic_monty.MontyRuntimeError as error:
             snapshot = self._raise_instead(self._snapshot, answers, error)
         return self._drive(snapshot)
 
     def _raise_instead(
-        self, snapshot: _Waiting, answers: Mapping[int, Answer], error: pydantic_monty.MontyRuntimeError
+        self, snapshot: Waiting, answers: Mapping[int, Answer], error: pydantic_monty.MontyRuntimeError
     ) -> SyncSnapshot:
         """An answer that cannot cross is raised where the code waits; an error of the code itself goes on."""
         cannot_cross = Raised(TypeError(str(error)))
         try:
-            return _resume(snapshot, dict.fromkeys(answers, cannot_cross))
+            return resume(snapshot, dict.fromkeys(answers, cannot_cross))
         except RuntimeError:  # the snapshot was resumed: the error is the code's
             raise error from None
 
@@ -356,8 +353,8 @@ class Session:
             elif request is None:
                 snapshot = snapshot.resume_auto()
             else:
-                snapshot = snapshot.resume(_external(request))
-        return _finished(snapshot)
+                snapshot = snapshot.resume(external(request))
+        return finished(snapshot)
 
     def _lose_to_a_dead_await(self) -> Failed:
         message = 'the code awaits a call that earlier code made and did not await; it was never started'
@@ -380,7 +377,7 @@ class Session:
         except Exception as error:  # noqa: BLE001  Python has no such value, a dict with unhashable keys for example
             return Raised(TypeError(f'an argument of {name}() cannot leave the sandbox: {error}'))
         if lookup is not None:
-            return _looked_up(lookup, args, kwargs)
+            return looked_up(lookup, args, kwargs)
         call = Call(snapshot.call_id, name, args, kwargs, self._line_of(snapshot), blocking=kind == 'plain')
         refused = self._snippet.admit(call)
         return call if refused is None else Raised(refused)
@@ -420,30 +417,3 @@ class Session:
             self._stored = None
             self._lost = ''
             self._mid_snippet = False
-
-
-def _resume(snapshot: _Waiting, answers: Mapping[int, Answer]) -> SyncSnapshot:
-    if isinstance(snapshot, FunctionSnapshot):
-        return snapshot.resume(_external(answers[snapshot.call_id]))
-    return snapshot.resume({call_id: _external(answer) for call_id, answer in answers.items()})
-
-
-def _looked_up(lookup: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]) -> Answer:
-    try:
-        return Returned(lookup(*args, **kwargs))
-    except Exception as error:  # noqa: BLE001  the code gets it
-        return Raised(error)
-
-
-def _finished(complete: MontyComplete) -> Step:
-    try:
-        return Finished(complete.output)
-    except Exception as error:  # noqa: BLE001  Python has no such value, a dict with unhashable keys for example
-        message = f'the value of the last expression cannot leave the sandbox: {error}'
-        return Failed(FailureKind.ERROR, type(error).__name__, message)
-
-
-def _external(answer: Answer) -> pydantic_monty.ExternalSettledResult:
-    if isinstance(answer, Returned):
-        return {'return_value': answer.value}
-    return {'exception': unlike_a_limit(answer.error)}
