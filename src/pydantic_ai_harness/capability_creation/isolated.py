@@ -178,10 +178,11 @@ class _Subject:
 
     def end(self) -> None:
         """End it, with all that it has started and not moved to a session of their own."""
+        if self._status is None:
+            os.kill(self._pid, signal.SIGKILL)  # it may not have come to lead its group yet
+            os.waitpid(self._pid, 0)
         with suppress(ProcessLookupError):
             os.killpg(self._pid, signal.SIGKILL)
-        if self._status is None:
-            os.waitpid(self._pid, 0)
         os.close(self._reading)
 
     def _has_ended(self) -> bool:

@@ -72,7 +72,6 @@ class FileStateStore:
         self._sweep()
         file = _File(key=key, expires_at=expires_at, state=state)
         file.signature = file.signed_with(self._secret())
-        self._taken(key).unlink(missing_ok=True)
         self._write(self._waiting(key), file.model_dump_json().encode(), expires_at)
 
     def _take(self, key: str) -> bytes:

@@ -63,7 +63,9 @@ class PauseRecord(BaseModel):
     session: SessionRecord
     run_code_id: str
     pause: int
-    """How often the call has paused, counting this time."""
+    """How often the code has paused, counting this time."""
+    token: str
+    """Tells this pause from all others."""
     code: str
     """As the model wrote it."""
     fed_code: str

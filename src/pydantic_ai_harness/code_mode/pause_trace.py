@@ -16,8 +16,8 @@ _KEY = 'code_mode_pauses'
 class PauseTrace(BaseModel):
     """What is known of a paused snippet without its state."""
 
-    pause: int
-    """How often it has paused."""
+    token: str
+    """Tells this pause from all others."""
     done: list[str]
     """The calls that had ended, one line each."""
 

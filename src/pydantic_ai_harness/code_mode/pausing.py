@@ -51,7 +51,9 @@ class PausedSnippet(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     pause: int
-    """How often this `run_code` call has paused, counting this time."""
+    """How often the code has paused, counting this time."""
+    token: str
+    """Tells this pause from all others."""
     waiting: list[PausedCall]
     done: list[str]
     """The calls that ended before, one line each."""
@@ -61,8 +63,8 @@ class PausedSnippet(BaseModel):
 class Resumption:
     """What reached a `run_code` call that is to go on."""
 
-    pause: int
-    """Which of its pauses was answered."""
+    token: str
+    """Of the pause that was answered."""
     answers: Mapping[str, OutsideAnswer] | None
     """By the nested call's id; `None` approves all that wait for approval."""
     done: list[str]
@@ -113,7 +115,7 @@ def resume_with(
         }
         if run_code_id not in left:
             results.approvals[run_code_id] = True
-            results.metadata[run_code_id] = {_ANSWERS: to_metadata(decided), _REQUEST: snippet.pause}
+            results.metadata[run_code_id] = {_ANSWERS: to_metadata(decided), _REQUEST: snippet.token}
         elif decided:
             raise AnswerError(f'Answer either the code {run_code_id!r} as a whole or the calls in it, not both.')
         else:
@@ -127,12 +129,12 @@ def request_metadata(snippet: PausedSnippet) -> dict[str, Any]:
     return {_REQUEST: snippet.model_dump(mode='json')}
 
 
-def answered_pause(metadata: object) -> tuple[int, dict[str, OutsideAnswer]] | None:
-    """Which pause `resume_with` answered, and how; `None` if what approved `run_code` was not made by it."""
+def answered_pause(metadata: object) -> tuple[str, dict[str, OutsideAnswer]] | None:
+    """The token of the pause that `resume_with` answered, and how; `None` if the approval was not made by it."""
     if not is_text_mapping(metadata) or not (_REQUEST in metadata or _ANSWERS in metadata):
         return None
-    pause = metadata.get(_REQUEST)
-    return (pause if isinstance(pause, int) else 0), from_metadata(metadata.get(_ANSWERS))
+    token = metadata.get(_REQUEST)
+    return (token if isinstance(token, str) else ''), from_metadata(metadata.get(_ANSWERS))
 
 
 def _answer(call: PausedCall, answer: object, metadata: object) -> OutsideAnswer:

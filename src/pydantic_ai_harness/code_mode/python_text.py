@@ -25,6 +25,11 @@ def is_name(text: str) -> bool:
     return text.isidentifier() and text.isascii() and text not in _RESERVED
 
 
+def with_plain_newlines(text: str) -> str:
+    """The text with the line ends that Python has."""
+    return text.replace('\r\n', '\n').replace('\r', '\n')
+
+
 def to_name(text: str) -> str:
     """The name nearest to `text`: `get-weather` is `get_weather`, `2fa` is `_2fa`, `from` is `from_`; '' if none."""
     name = _NOT_IN_NAMES.sub('_', text)

@@ -12,6 +12,7 @@ from .failures import CHANGED_CODE, not_resumed_text
 from .outside_answers import Approved, OutsideAnswer
 from .pause_record import PauseRecord
 from .pausing import Resumption
+from .python_text import with_plain_newlines
 from .snippet import SnippetRun
 from .state_store import StateUnavailableError
 
@@ -25,11 +26,13 @@ async def resume(snippet: SnippetRun[AgentDepsT], resumption: Resumption, code: 
         ApprovalRequired: It waits again.
     """
     try:
-        record = await snippet.states.take_pause(snippet.ledger.run_code_id, resumption.pause)
+        record = await snippet.states.take_pause(snippet.ledger.run_code_id, resumption.token)
     except StateUnavailableError as error:
+        snippet.run.kept = None  # this run has no session that could be kept
         raise ToolFailed(not_resumed_text(str(error), resumption.done)) from error
-    if record.code != code.replace('\r\n', '\n').replace('\r', '\n'):
+    if record.code != with_plain_newlines(code):
         await snippet.states.save_pause(record)
+        snippet.run.kept = None
         raise ToolFailed(CHANGED_CODE)
     answers = resumption.answers
     snippet.dispatcher.answers = _approvals(record) if answers is None else answers

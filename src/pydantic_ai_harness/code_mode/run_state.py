@@ -15,6 +15,8 @@ from .states import ConversationStates
 from .stored_session import SessionRecord
 from .typecheck import SessionTypes
 
+_PUT_BACK_SECONDS = 1
+
 
 class StateStoreWarning(UserWarning):
     """A state could not be saved or taken up; what happens in its place is in the text."""
@@ -32,8 +34,10 @@ class RunState:
     """Of the snippet that ran last; it may still be ending when the snippet was cancelled."""
     kept: KeptSession | None = None
     """Set once code has run, when the session is kept for the next run."""
-    given_away: set[str] = field(default_factory=set[str])
-    """Ids of the `run_code` calls that have paused, and taken the session with them."""
+    paused: set[str] = field(default_factory=set[str])
+    """Ids of the `run_code` calls that have paused in this run."""
+    _given_away: set[str] = field(default_factory=set[str])
+    """Those of them that wait, and have taken the session with them."""
     has_warned: bool = False
     has_ended: bool = False
 
@@ -69,12 +73,17 @@ class RunState:
     @property
     def has_given_away(self) -> bool:
         """Whether variables went away with code that waits."""
-        return bool(self.given_away)
+        return bool(self._given_away)
 
     async def give_away(self, run_code_id: str) -> None:
         """The session is stored with code that waits, and this run starts afresh."""
-        self.given_away.add(run_code_id)
+        self.paused.add(run_code_id)
+        self._given_away.add(run_code_id)
         await self.reset()
+
+    def take_back(self, run_code_id: str) -> None:
+        """Code that waited goes on in this run."""
+        self._given_away.discard(run_code_id)
 
     async def keep(self, states: ConversationStates, *, brings_its_own: bool) -> None:
         """From now on keep the session for the conversation's next run, and first go on with that of the last one.
@@ -85,14 +94,16 @@ class RunState:
         """
         if self.kept is not None:
             return
-        self.kept = KeptSession(states)
-        if brings_its_own or (record := await self.kept.take()) is None:
+        kept = KeptSession(states)
+        record = None if brings_its_own else await kept.take()
+        self.kept = kept
+        if record is None:
             return
         self.take_up(record, Snippet(code=''))
         probe = await asyncio.wrap_future(self.session.feed(Snippet(code='None')))
         if isinstance(probe, Failed):
             await self.reset()
-            self.kept.drop(probe.message)
+            kept.drop(probe.message)
 
     async def record(self) -> SessionRecord:
         """The session as data.
@@ -126,12 +137,23 @@ class KeptSession:
 
     async def take(self) -> SessionRecord | None:
         """What the last run left, or `None` to start afresh."""
+        taking = asyncio.ensure_future(self._states.take_session())
         try:
-            self._taken = await self._states.take_session()
+            self._taken = await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            await self._put_back(taking)
+            raise
         except Exception as error:  # noqa: BLE001  stores are written by others
             if not (isinstance(error, StateUnavailableError) and error.reason == 'missing'):
                 _warn(f'The variables of the last run are not there, the session starts afresh: {_text(error)}')
         return self._taken if self._taken is not None and self._taken.state is not None else None
+
+    async def _put_back(self, taking: asyncio.Future[SessionRecord]) -> None:
+        """The run was cancelled while it took the session, which is not to be lost."""
+        await asyncio.wait([taking], timeout=_PUT_BACK_SECONDS)
+        if taking.done() and taking.exception() is None:
+            await self._states.save_session(taking.result())
+        taking.cancel()
 
     def drop(self, reason: str) -> None:
         """What the last run left cannot be used."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import warnings
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ from .packing import plain
 from .pause_record import PauseRecord, stored_answers, stored_calls, stored_requests
 from .pause_trace import PauseTrace, leave_trace
 from .pausing import PausedCall, PausedSnippet, request_metadata
+from .python_text import with_plain_newlines
 from .result import Result
 from .run_state import RunState, StateStoreWarning
 from .states import ConversationStates
@@ -66,7 +68,7 @@ class SnippetRun(Generic[AgentDepsT]):
             ModelRetry: The code was refused, failed, or its value cannot be sent; the text is for the model.
             ApprovalRequired: The code waits for answers from outside, and is stored.
         """
-        code = code.replace('\r\n', '\n').replace('\r', '\n')
+        code = with_plain_newlines(code)
         types = SessionTypes(self.run.types.checker) if restart else self.run.types
         if problems := await types.problems(code, self.catalog):
             unseen = '' if self.settings.shows_all_of(self.catalog) else self.catalog.lookup.named_in(problems)
@@ -85,11 +87,12 @@ class SnippetRun(Generic[AgentDepsT]):
             ModelRetry: As for `run_code`.
             ApprovalRequired: The code waits again.
         """
+        self.pauses = record.pause
+        self.run.take_back(record.run_code_id)
         self.run.take_up(record.session, self._snippet(record.fed_code))
         record.restore_calls(self.ledger)
         self.dispatcher.extra_content.extend(record.extra_content)
         self.sleep_allowance.used = record.slept_seconds
-        self.pauses = record.pause
         paused = record.paused()
         ready = {sandbox_id for sandbox_id, call in self.ledger.calls.items() if call.id in self.dispatcher.answers}
         named = NamedCode(record.fed_code, record.name)
@@ -147,10 +150,13 @@ class SnippetRun(Generic[AgentDepsT]):
         Raises:
             ApprovalRequired: It is stored.
         """
-        trace = PauseTrace(pause=self.pauses + 1, done=done_lines(self.ledger))
-        request = PausedSnippet(pause=trace.pause, waiting=self._waiting_calls(code), done=trace.done)
+        trace = PauseTrace(token=secrets.token_hex(8), done=done_lines(self.ledger))
+        self.pauses += 1
+        request = PausedSnippet(
+            pause=self.pauses, token=trace.token, waiting=self._waiting_calls(code), done=trace.done
+        )
         try:
-            await self.states.save_pause(await self._record(code, named, paused, trace.pause))
+            await self.states.save_pause(await self._record(code, named, paused, trace.token))
         except Exception as error:  # noqa: BLE001  stores are written by others
             self._deny_what_waits(error)
             return
@@ -158,11 +164,12 @@ class SnippetRun(Generic[AgentDepsT]):
         await self.run.give_away(self.ledger.run_code_id)
         raise ApprovalRequired(metadata=request_metadata(request))
 
-    async def _record(self, code: str, named: NamedCode, paused: Paused, pause: int) -> PauseRecord:
+    async def _record(self, code: str, named: NamedCode, paused: Paused, token: str) -> PauseRecord:
         return PauseRecord(
             session=await self.run.record(),
             run_code_id=self.ledger.run_code_id,
-            pause=pause,
+            pause=self.pauses,
+            token=token,
             code=code,
             fed_code=named.code,
             name=named.name,

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_ai_harness.sandbox import SANDBOX_VERSION
 
 from .pause_record import PauseRecord
+from .python_text import with_plain_newlines
 from .state_store import StateStore, StateUnavailableError
 from .stored_session import FORMAT, SessionRecord
 
@@ -29,7 +30,8 @@ class _Envelope(BaseModel):
 class _Latest(BaseModel):
     """Outlives the pause itself, so that its code is not taken for code that has never run."""
 
-    pause: int
+    token: str
+    code_sha256: str
 
 
 @dataclass(frozen=True)
@@ -42,26 +44,30 @@ class ConversationStates:
 
     async def save_pause(self, record: PauseRecord) -> None:
         """Keep a snippet until it is answered."""
-        await self._save(self._pause_key(record.run_code_id, record.pause), record)
-        await self._save(self._key(f'latest\0{record.run_code_id}'), _Latest(pause=record.pause))
+        await self._save(self._pause_key(record.run_code_id, record.token), record)
+        latest = _Latest(token=record.token, code_sha256=_digest(record.code))
+        await self._save(self._key(f'latest\0{record.run_code_id}'), latest)
 
-    async def latest_pause(self, run_code_id: str) -> int | None:
-        """The last pause of a `run_code` call, or `None` if the store knows of none."""
+    async def latest_pause(self, run_code_id: str, code: str) -> str | None:
+        """The token of the last pause of a `run_code` call, or `None` if the store knows of none of this code.
+
+        Empty if there was one, and nothing more is known.
+        """
         key = self._key(f'latest\0{run_code_id}')
         try:
             latest = await self._take(key, _Latest)
         except StateUnavailableError as error:
-            return None if error.reason == 'missing' else 0
+            return None if error.reason == 'missing' else ''
         await self._save(key, latest)
-        return latest.pause
+        return latest.token if latest.code_sha256 == _digest(code) else None
 
-    async def take_pause(self, run_code_id: str, pause: int) -> PauseRecord:
+    async def take_pause(self, run_code_id: str, token: str) -> PauseRecord:
         """Take a snippet up, which only one can do.
 
         Raises:
             StateUnavailableError: It is not to be had.
         """
-        return await self._take(self._pause_key(run_code_id, pause), PauseRecord)
+        return await self._take(self._pause_key(run_code_id, token), PauseRecord)
 
     async def save_session(self, record: SessionRecord) -> None:
         """Keep the session for the next run."""
@@ -96,11 +102,15 @@ class ConversationStates:
         except ValidationError as error:
             raise StateUnavailableError('incompatible', f'{error.error_count()} fields are not as expected') from error
 
-    def _pause_key(self, run_code_id: str, pause: int) -> str:
-        return self._key(f'pause\0{run_code_id}\0{pause}')
+    def _pause_key(self, run_code_id: str, token: str) -> str:
+        return self._key(f'pause\0{run_code_id}\0{token}')
 
     def _key(self, what: str) -> str:
         return hashlib.sha256(f'{self.conversation_id}\0{what}'.encode(errors='surrogatepass')).hexdigest()
+
+
+def _digest(code: str) -> str:
+    return hashlib.sha256(with_plain_newlines(code).encode(errors='surrogatepass')).hexdigest()
 
 
 def _incompatible(envelope: _Envelope) -> str | None:

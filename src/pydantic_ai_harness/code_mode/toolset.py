@@ -121,28 +121,29 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
         async with self.run.lock:
             await self.run.settle()
             snippet = self._snippet_run(self.run, ctx, tool)
-            resumption = await self._resumption(ctx, snippet) if ctx.tool_call_approved else None
+            resumption = await self._resumption(ctx, snippet, tool_args['code']) if ctx.tool_call_approved else None
             if self.settings.keep_repl:
                 await self.run.keep(snippet.states, brings_its_own=resumption is not None)
             if resumption is not None:
                 return await resume(snippet, resumption, tool_args['code'])
             return await snippet.run_code(tool_args['code'], restart=tool_args.get('restart', False))
 
-    async def _resumption(self, ctx: RunContext[AgentDepsT], snippet: SnippetRun[AgentDepsT]) -> Resumption | None:
+    async def _resumption(
+        self, ctx: RunContext[AgentDepsT], snippet: SnippetRun[AgentDepsT], code: str
+    ) -> Resumption | None:
         """What was decided about this call, if it is one that has paused."""
         run_code_id = snippet.ledger.run_code_id
         trace = find_trace(ctx.messages, run_code_id)
         done = [] if trace is None else trace.done
         if (answered := answered_pause(ctx.tool_call_metadata)) is not None:
             return Resumption(*answered, done)
-        pause = trace.pause if trace is not None else None
-        if pause is None and self.settings.pauses:
-            pause = await snippet.states.latest_pause(run_code_id)
-        if pause is None:
-            return None
-        # Whoever consents in the run that paused was asked about the calls before, and has left them open.
-        has_paused_here = run_code_id in snippet.run.given_away
-        return Resumption(pause, {} if has_paused_here else None, done)
+        if trace is not None:
+            # Whoever consents in the run that paused was asked about the calls before, and has left them open.
+            has_paused_here = run_code_id in snippet.run.paused
+            return Resumption(trace.token, {} if has_paused_here else None, done)
+        token = await snippet.states.latest_pause(run_code_id, code) if self.settings.pauses else None
+        # Which pause was consented to, nobody says: its calls are asked about again.
+        return None if token is None else Resumption(token, {}, done)
 
     def _run_code_tool(self, catalog: Catalog, inside: dict[str, ToolsetTool[AgentDepsT]]) -> RunCodeTool[AgentDepsT]:
         return RunCodeTool(

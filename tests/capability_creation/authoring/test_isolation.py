@@ -424,6 +424,25 @@ def test_beyond5_a_check_that_meets_a_dying_process_is_made_by_another(
     assert verdict.result(PATIENCE_SECONDS * 2).error is None
 
 
+def descendants(pid: int) -> list[int]:
+    """The processes below one, that run."""
+    children = [int(child) for child in Path(f'/proc/{pid}/task/{pid}/children').read_text().split()]
+    running = [child for child in children if is_running(child)]
+    return [*running, *(below for child in running for below in descendants(child))]
+
+
+def test_beyond5_a_check_that_is_given_up_at_any_moment_leaves_no_process(
+    lone: CapabilityCreation[None], tmp_path: Path
+) -> None:
+    """Also when the process that is to run the code has only just come to be."""
+    pid = warm_pid_from(lone, tmp_path)
+    for number in range(40):
+        check = lone.store.check(lone.store.prepare('subject', 'while True: pass'))
+        time.sleep(number / 2000)
+        check.cancel()
+    wait_until(lambda: descendants(pid) == [])
+
+
 def test_beyond5_a_warm_process_that_does_not_answer_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,15 +38,6 @@ def guarded() -> dict[str, Any]:
 # -- consent -------------------------------------------------------------------------------------------------------
 
 
-ANOTHER_PAUSE = pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='`CodeModeToolset._resumption` finds no pause in the history, asks the store for the last one, and takes '
-    'consent that was given before that pause for consent to all calls that wait in it',
-)
-
-
-@ANOTHER_PAUSE
 async def test_beyond1_consent_to_the_code_given_twice_is_no_consent_to_its_calls() -> None:
     """Who sends the approval of code again, by a retry or a second click, was asked for no call in it."""
     dialogue = Dialogue(agent_options=guarded())
@@ -62,7 +53,7 @@ async def test_beyond1_consent_to_the_code_given_twice_is_no_consent_to_its_call
     assert dialogue.bank.ran.count('free 1') == 1
 
 
-@pytest.mark.parametrize('has_trace', [True, pytest.param(False, marks=ANOTHER_PAUSE)])
+@pytest.mark.parametrize('has_trace', [True, False])
 async def test_beyond1_consent_that_comes_late_does_not_approve_the_next_pause(has_trace: bool) -> None:
     """Consent to all of one pause, after it was answered, is not consent to the calls of the next one."""
     dialogue = Dialogue()
@@ -79,11 +70,6 @@ async def test_beyond1_consent_that_comes_late_does_not_approve_the_next_pause(h
     assert dialogue.bank.ran == ['pay 1']
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='a pause is known by the id of `run_code` and a number alone, so a later one replaces it under its key',
-)
 async def test_beyond1_consent_is_to_the_call_that_was_shown() -> None:
     """An answer to a call does not reach another one, of the same code run again under the same id."""
     amounts = [1, 1000]
@@ -105,11 +91,6 @@ async def test_beyond1_consent_is_to_the_call_that_was_shown() -> None:
     assert 'pay 1000' not in bank.ran
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='the stored number of a pause is taken for one of whatever code comes later under the same id',
-)
 async def test_beyond1_an_id_that_comes_back_is_not_taken_for_code_that_paused() -> None:
     """Code that is consented to and has never run is run, although other code of the same id once paused."""
     dialogue = Dialogue()
@@ -121,12 +102,6 @@ async def test_beyond1_an_id_that_comes_back_is_not_taken_for_code_that_paused()
     assert dialogue.returned.content == 10
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='`FileStateStore._save` removes the mark `.taken` before the new file is there; by `latest_pause`, a '
-    'reader in between takes code that waits for code that never ran, and runs it from the top',
-)
 async def test_beyond1_a_taken_state_is_never_missing(tmp_path: Path) -> None:
     """While a state is saved anew under a key, whoever asks is not told that there never was one."""
     reasons: list[str] = []
@@ -188,11 +163,6 @@ async def test_beyond1_a_handler_may_answer_paused_code_within_the_run() -> None
     assert dialogue.bank.ran == ['free 1', 'pay 10']
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='`RunState.given_away` never forgets code that came back, so `KeptSession.save` keeps the old session',
-)
 async def test_beyond1_code_resumed_within_the_run_leaves_its_variables_to_the_next_run() -> None:
     """With `keep_repl`, what code assigned that paused and went on in one run is kept."""
     dialogue = Dialogue(options=KEPT, agent_options=answering())
@@ -202,11 +172,6 @@ async def test_beyond1_code_resumed_within_the_run_leaves_its_variables_to_the_n
     assert dialogue.returns[-1].content == [1, 'paid 1']
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='`RunState.given_away` never forgets code that came back, so refused code is told of a reset',
-)
 async def test_beyond1_later_code_of_that_run_is_told_of_no_reset() -> None:
     """Once the code went on within the run, its variables are there, and refused code is not told otherwise."""
     dialogue = Dialogue(agent_options=answering())
@@ -217,14 +182,7 @@ async def test_beyond1_later_code_of_that_run_is_told_of_no_reset() -> None:
 
 # -- sessions ------------------------------------------------------------------------------------------------------
 
-OVERWRITTEN = pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='a run that brings a session and does not get it saves its own empty one over the kept one when it ends',
-)
 
-
-@OVERWRITTEN
 async def test_beyond1_who_comes_too_late_does_not_take_the_variables_away() -> None:
     """A second resume of one pause is refused, and what the first one left for the next run stays."""
     dialogue = Dialogue(options=KEPT)
@@ -238,7 +196,6 @@ async def test_beyond1_who_comes_too_late_does_not_take_the_variables_away() -> 
     assert dialogue.returns[-1].content == [1, 'paid 1']
 
 
-@OVERWRITTEN
 async def test_beyond1_changed_code_does_not_take_the_variables_away() -> None:
     """Code that was refused because it was changed leaves the variables of the last run."""
     dialogue = Dialogue(options=KEPT)
@@ -250,11 +207,6 @@ async def test_beyond1_changed_code_does_not_take_the_variables_away() -> None:
     assert dialogue.returns[-1].content == 1
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='`RunState.keep` sets `kept` before the session is there: cancelled meanwhile, the run saves an empty one',
-)
 async def test_beyond1_cancelled_while_the_kept_session_is_taken() -> None:
     """Cancelling a run while it waits for the kept session leaves that session."""
 
