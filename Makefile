@@ -53,7 +53,7 @@ docs: $(READY) ## Run the examples in the README and the docs
 
 .PHONY: soak
 soak: $(READY) ## Run the long tests
-	$(PY) -m pytest tests/soak -m soak --timeout 3600 $(ARGS)
+	$(PY) -m pytest -m soak --timeout 3600 $(ARGS)
 
 .PHONY: format
 format: $(READY) ## Format the code, and fix what ruff can fix

@@ -37,14 +37,14 @@ Output = str | DeferredToolRequests
 
 
 class Measured:
-    """A store that knows how large the last state was."""
+    """A store that knows how large the largest state was."""
 
     def __init__(self, store: StateStore) -> None:
         self.store = store
         self.size = 0
 
     async def save(self, key: str, state: bytes, *, expires_at: datetime) -> None:
-        self.size = len(state)
+        self.size = max(self.size, len(state))
         await self.store.save(key, state, expires_at=expires_at)
 
     async def take(self, key: str) -> bytes:

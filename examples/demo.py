@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import logging
 import json
+import logging
 import os
 import sys
 import tempfile

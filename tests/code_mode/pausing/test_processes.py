@@ -121,7 +121,7 @@ def test_beyond1_a_process_that_dies_after_taking_leaves_nothing_to_run_twice(co
 
 
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize('rounds', [25, pytest.param(200, marks=pytest.mark.soak)])
+@pytest.mark.parametrize('rounds', [200])
 def test_beyond1_of_two_processes_that_resume_one_pause_one_runs(rounds: int, courses: Courses) -> None:
     """In each round, one process runs the rest of the program and the other one is told that it was taken."""
     one, other = courses.pair
