@@ -1,12 +1,13 @@
 """The examples as a user runs them, each in a process of its own.
 
 The demo, `make demo`, proves CM-1, CM-6 and CM-7 over a real MCP server; `self_extending_agent.py` CC-1, CC-7, CC-10 and
-BEYOND-4 from end to end.
+BEYOND-4 from end to end; `many_servers.py` BEYOND-3 with three servers from their packages.
 """
 
 from __future__ import annotations
 
 import csv
+import json
 import os
 import re
 import subprocess
@@ -29,7 +30,7 @@ def output() -> str:
     return done.stdout
 
 
-def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run_python(*arguments: str, timeout: float = 50) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, 'COLUMNS': '80', 'PYTHONIOENCODING': 'utf-8'}
     return subprocess.run(
         [sys.executable, *arguments],
@@ -38,7 +39,7 @@ def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding='utf-8',
-        timeout=50,
+        timeout=timeout,
         check=False,
     )
 
@@ -237,6 +238,51 @@ def test_beyond1_code_waits_for_another_process(tmp_path: Path, decision: str, r
     assert '2 orders were late' in second
     assert second.count('over the limit') == (2 if decision == 'deny' else 0)
     assert 'it was taken up before' in approving(tmp_path, decision)
+
+
+@pytest.mark.timeout(180)
+def test_beyond3_one_program_finds_and_calls_functions_of_many_servers() -> None:
+    """The first run on a machine downloads one of the servers."""
+    done = run_python('examples/many_servers.py', timeout=170)
+    assert (done.returncode, done.stderr) == (0, ''), f'{done.stderr}\n{done.stdout}'
+    assert done.stdout.startswith('No live model: a STAND-IN ')
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    text = re.sub(r'\s+', ' ', done.stdout)
+
+    size = re.search(r'(\d+) servers, (\d+) tools, ([\d,]+) tokens .* reads ([\d,]+) tokens .* estimates', text)
+    assert size, text
+    servers, tools, as_json, read = (int(figure.replace(',', '')) for figure in size.groups())
+    assert (servers, tools) == (3, 12 + 6 + 46)
+    assert 0 < read < as_json / 4
+
+    returned = re.search(r'{"found": .*?]]}', text)
+    assert returned, text
+    result = json.loads(returned.group())
+    assert result['found'] == {
+        'git_log': 'git',
+        'create_table': 'database',
+        'write_query': 'database',
+        'read_query': 'database',
+        'create_workbook': 'excel',
+        'write_range': 'excel',
+        'read_range': 'excel',
+    }
+    for name in result['found']:
+        assert f'async def {name}(*, ' in text, 'help() of what was found'
+
+    calls = re.findall(r'^ *\d+\.\d ms  line +\d+  (\w+)\(', done.stdout, re.MULTILINE)
+    assert sorted(calls) == sorted(result['found'])
+    assert calls[3:] == ['write_query', 'read_query', 'write_range', 'read_range']
+    assert done.stdout.count('the model calls run_code') == 1
+    assert 'Calls of run_code: 1. Calls that its code made: 7.' in text
+
+    assert result['cells'] == [
+        ['Author', 'Commits', 'Last'],
+        ['Ada Lovelace', 3, '2026-02-20'],
+        ["Siobhan O'Neill", 2, '2026-03-03'],
+        ['Grace Hopper', 1, '2026-02-17'],
+        ['Together', 6],
+    ]
 
 
 def table_row(output: str, label: str) -> tuple[int, int]:

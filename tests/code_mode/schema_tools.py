@@ -17,8 +17,9 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
 from pydantic_ai_harness import CodeMode
-from pydantic_ai_harness.code_mode.catalog import Catalog, Function
+from pydantic_ai_harness.code_mode.catalog import Catalog
 from pydantic_ai_harness.code_mode.findings import SnippetCheck
+from pydantic_ai_harness.code_mode.function import Function
 from pydantic_ai_harness.sandbox import TypeChecker
 from tests.support import run_snippet
 

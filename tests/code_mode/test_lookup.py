@@ -8,38 +8,17 @@ from typing import Any
 
 import pytest
 from pydantic_ai import Agent
-from pydantic_ai.tools import Tool, ToolDefinition
+from pydantic_ai.tools import Tool
 from pydantic_ai.toolsets import FunctionToolset
 
 from pydantic_ai_harness import CodeMode
 from pydantic_ai_harness.code_mode.catalog import Catalog
 from pydantic_ai_harness.code_mode.token_estimate import estimate_tokens
 from pydantic_ai_harness.errors import ConfigurationError
+from tests.code_mode.real_tools import FOLDER, over_shared_data, tools_of
 from tests.support import ScriptedModel, code_returns, make_agent, run_snippet
 
-_FOLDER = Path(__file__).parents[3] / 'shared' / 'data' / 'mcp-tools'
 _PHRASES = Path(__file__).parent / 'data' / 'task_phrases.json'
-over_shared_data = pytest.mark.skipif(not _FOLDER.is_dir(), reason='the data of the MCP servers is not here')
-
-
-def tools_of(*servers: str) -> tuple[list[ToolDefinition], dict[str, str]]:
-    """The real tool definitions of some servers, or of all, and which server each is of."""
-    tools: list[ToolDefinition] = []
-    groups: dict[str, str] = {}
-    for path in sorted(_FOLDER.glob('*.json')):
-        if servers and path.stem not in servers:
-            continue
-        for tool in json.loads(path.read_text('utf-8')):
-            tools.append(
-                ToolDefinition(
-                    name=tool['name'],
-                    description=tool.get('description'),
-                    parameters_json_schema=tool['inputSchema'],
-                    return_schema=tool.get('outputSchema'),
-                )
-            )
-            groups[tool['name']] = path.stem
-    return tools, groups
 
 
 def get_weather(city: str, days: int = 1) -> dict[str, float]:
@@ -72,7 +51,7 @@ def test_beyond3_names_that_do_not_fit_are_counted() -> None:
     """Each group keeps its share of the names, and says how many are left out."""
     text = Catalog.build(*tools_of()).view('search', 1000).text
     assert estimate_tokens(text) <= 1000
-    assert len(text.splitlines()) == len(list(_FOLDER.glob('*.json')))
+    assert len(text.splitlines()) == len(list(FOLDER.glob('*.json')))
     assert 'and ' in text.split('github (117)')[1].splitlines()[0]
 
 

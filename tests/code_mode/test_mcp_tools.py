@@ -13,7 +13,8 @@ from fastmcp.client.transports import StdioTransport
 from pydantic_ai.mcp import MCPToolset
 from pydantic_ai.tools import ToolDefinition
 
-from pydantic_ai_harness.code_mode.catalog import Catalog, Function, returned_schema
+from pydantic_ai_harness.code_mode.catalog import Catalog, returned_schema
+from pydantic_ai_harness.code_mode.function import Function
 from pydantic_ai_harness.narrowing import is_text_mapping
 from pydantic_ai_harness.sandbox import TypeChecker, WorkerPool
 from tests.code_mode.schema_tools import (

@@ -158,7 +158,7 @@ class CodeMode(AbstractCapability[AgentDepsT]):
 
     def shows_all_of(self, catalog: Catalog) -> bool:
         """Whether the model has read the declarations of all functions."""
-        return catalog.view(self.catalog, self.catalog_tokens).mode == 'full'
+        return catalog.view(self.catalog, self.catalog_tokens).has_all
 
     def catalog_of(self, tools: list[ToolDefinition], groups: Mapping[str, str]) -> Catalog:
         """The catalog of these tools, built once for as long as they do not change.

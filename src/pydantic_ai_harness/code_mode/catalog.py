@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,134 +15,17 @@ from pydantic_ai_harness.narrowing import is_list, is_text_mapping
 from pydantic_ai_harness.sandbox import FunctionKind
 
 from .catalog_view import CatalogSetting, CatalogView, view_of
+from .dense_text import dense_text
+from .function import Function, Parameter
 from .lookup import HELP, Lookup
-from .python_text import as_docstring, free_name, is_name, to_group_name, to_name
+from .python_text import free_name, is_name, to_group_name, to_name
 from .schema_types import SchemaTypes
 from .type_definitions import TYPING_NAMES, Member, TypeDefinitions
-from .type_text import ANY, NONE, TypeText, union
+from .type_text import ANY, TypeText, union
 
 RUN_CODE = 'run_code'
 _STUB_HEAD = 'from typing import Any, Literal, NotRequired, TypedDict\n'
 _MAX_DEFAULT_LENGTH = 60
-_INDENT = '    '
-_SENTENCE_END = re.compile(r'(?<=[.!?])\s')
-_MAX_SUMMARY = 120
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """An argument of a function."""
-
-    name: str
-    """As the code writes it."""
-    key: str
-    """As the tool calls it."""
-    type: TypeText
-    required: bool
-    default: str | None
-    """Source of the default, `...` where it cannot be shown; `None` when there is none."""
-    none_means_left_out: bool
-    """Whether a `None` is dropped: the argument is optional and the tool does not accept `null` for it."""
-    description: str
-
-    def declare(self, *, checked: bool) -> str:
-        """The parameter as it stands in a signature."""
-        text = self.type
-        if self.none_means_left_out and (checked or self.default in (None, 'None')):
-            text = union([text, NONE])
-        annotation = text.checked if checked else text.shown
-        if self.required:
-            return f'{self.name}: {annotation}'
-        return f'{self.name}: {annotation} = {"..." if checked else self.default or "None"}'
-
-
-@dataclass(frozen=True, slots=True)
-class Function:
-    """A tool as sandbox code sees it."""
-
-    name: str
-    tool: ToolDefinition
-    parameters: tuple[Parameter, ...]
-    is_open: bool
-    """Whether arguments are allowed that the schema does not name."""
-    returns: TypeText
-    group: str = ''
-    """Where the tool comes from: the id of its server or toolset. Empty if it has none."""
-
-    @property
-    def kind(self) -> FunctionKind:
-        """A tool that has to run alone is called without `await`."""
-        return 'plain' if self.tool.sequential else 'async'
-
-    @property
-    def signature(self) -> str:
-        """The first line, without its colon."""
-        return self._signature(checked=False)
-
-    @property
-    def brief(self) -> str:
-        """One line: `name(required, optional=..., **others) -> Type`."""
-        parameters = [
-            parameter.name if parameter.required else f'{parameter.name}=...' for parameter in self.parameters
-        ]
-        returns = self.returns.shown
-        text = f'{self.name}({", ".join([*parameters, *(["**others"] if self.is_open else [])])})'
-        return text if returns in (ANY.shown, NONE.shown) else f'{text} -> {returns}'
-
-    @property
-    def summary(self) -> str:
-        """The first sentence of the description, on one line, cut to a length; empty if there is none."""
-        text = ' '.join((self.tool.description or '').split())
-        sentence = _SENTENCE_END.split(text, maxsplit=1)[0]
-        return sentence if len(sentence) <= _MAX_SUMMARY else f'{sentence[:_MAX_SUMMARY].rstrip()}…'
-
-    @property
-    def stub(self) -> str:
-        """The declaration that snippets are checked against."""
-        return f'{self._signature(checked=True)}: ...'
-
-    @property
-    def declaration(self) -> str:
-        """The signature with its docstring, as the model reads it."""
-        documented = [p for p in self.parameters if p.description]
-        text = (self.tool.description or '').strip()
-        if documented:
-            arguments = '\n'.join(f'    {p.name}: {p.description}' for p in documented)
-            text = f'{text}\n\nArgs:\n{arguments}'.strip()
-        return f'{self.signature}:\n{as_docstring(text, _INDENT)}' if text else f'{self.signature}: ...'
-
-    def arguments(self, kwargs: Mapping[str, object]) -> dict[str, object]:
-        """The tool's arguments for a call with these keyword arguments.
-
-        Raises:
-            TypeError: An argument that the function does not have.
-        """
-        by_name = {parameter.name: parameter for parameter in self.parameters}
-        arguments: dict[str, object] = {}
-        for name, value in kwargs.items():
-            parameter = by_name.get(name)
-            if parameter is None:
-                if not self.is_open:
-                    raise TypeError(self._unexpected(name))
-                arguments[name] = value
-            elif value is not None or not parameter.none_means_left_out:
-                arguments[parameter.key] = value
-        return arguments
-
-    def _unexpected(self, name: str) -> str:
-        names = ', '.join(parameter.name for parameter in self.parameters) or 'none'
-        return f'{self.name}() got an unexpected keyword argument {name!r}; its arguments are: {names}'
-
-    def _signature(self, *, checked: bool) -> str:
-        parameters = [parameter.declare(checked=checked) for parameter in self.parameters]
-        if self.is_open:
-            names = {parameter.name for parameter in self.parameters}
-            parameters.append(f'**{free_name("others", names)}: Any')
-        starred = '*, ' if self.parameters else ''
-        returns = self.returns.checked if checked else self.returns.shown
-        return (
-            f'{"" if self.kind == "plain" else "async "}def {self.name}({starred}{", ".join(parameters)}) -> {returns}'
-        )
 
 
 @dataclass(frozen=True)
@@ -180,7 +62,7 @@ class Catalog:
         """What the model reads of it, worked out once."""
         key = setting, max_tokens
         if key not in self._views:
-            self._views[key] = view_of(self.functions, self.shown, setting, max_tokens)
+            self._views[key] = view_of(self, setting, max_tokens)
         return self._views[key]
 
     @cached_property
@@ -195,9 +77,14 @@ class Catalog:
 
     @cached_property
     def shown(self) -> str:
-        """Types and declarations as the model reads them."""
-        declarations = [function.declaration for function in self.functions.values()]
+        """Types and declarations as the model reads them, one after the other."""
+        declarations = [function.short_declaration for function in self.functions.values()]
         return '\n\n'.join([*self.definitions.shown.values(), *declarations])
+
+    @cached_property
+    def dense(self) -> str:
+        """The same with nothing said twice."""
+        return dense_text(self.functions.values(), self.definitions)
 
     @cached_property
     def stubs(self) -> str:

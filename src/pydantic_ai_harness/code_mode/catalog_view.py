@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from .token_estimate import estimate_tokens
 
 if TYPE_CHECKING:
-    from .catalog import Function
+    from .catalog import Catalog
+    from .function import Function
 
 _MORE = '... and {} more'
 
-CatalogMode: TypeAlias = Literal['full', 'brief', 'search']
+CatalogMode: TypeAlias = Literal['full', 'dense', 'brief', 'search']
 CatalogSetting: TypeAlias = Literal['auto', 'full', 'brief', 'search']
 
 
@@ -22,21 +23,28 @@ class CatalogView:
     """What the model reads of the functions."""
 
     mode: CatalogMode
+    """How it was written: `dense` is `full` with nothing said twice."""
     text: str
 
+    @property
+    def has_all(self) -> bool:
+        """Whether the declarations of all functions are in it."""
+        return self.mode in ('full', 'dense')
 
-def view_of(functions: Mapping[str, Function], full_text: str, setting: CatalogSetting, max_tokens: int) -> CatalogView:
+
+def view_of(catalog: Catalog, setting: CatalogSetting, max_tokens: int) -> CatalogView:
     """The functions as the setting says; `auto` takes the most that fits.
 
     Args:
-        functions: By their names in code.
-        full_text: All declarations and types.
+        catalog: The functions and their types.
         setting: What was asked for.
-        max_tokens: What `auto` may take, and what summaries and names are left out for.
+        max_tokens: What `auto` may take, and what repeats, summaries and names are left out for.
     """
-    if setting == 'full' or (setting == 'auto' and estimate_tokens(full_text) <= max_tokens):
-        return CatalogView('full', full_text)
-    groups = _groups(functions.values())
+    if setting in ('auto', 'full') and estimate_tokens(catalog.shown) <= max_tokens:
+        return CatalogView('full', catalog.shown)
+    if setting == 'full' or (setting == 'auto' and estimate_tokens(catalog.dense) <= max_tokens):
+        return CatalogView('dense', catalog.dense)
+    groups = _groups(catalog.functions.values())
     if setting == 'brief' or (setting == 'auto' and estimate_tokens(_brief(groups, frozenset())) <= max_tokens):
         return CatalogView('brief', _brief(groups, _summaries_that_fit(groups, max_tokens)))
     return CatalogView('search', _names(groups, max_tokens))

@@ -11,7 +11,7 @@ from pydantic_ai.messages import ToolCallPart, ToolReturnPart
 
 from pydantic_ai_harness.sandbox import Call, from_sandbox
 
-from .catalog import Function
+from .function import Function
 
 Outcome: TypeAlias = Literal['created', 'running', 'waiting', 'returned', 'raised', 'refused', 'denied', 'unfinished']
 """`created`: made by the code and not yet started, as a coroutine that nothing has waited for.

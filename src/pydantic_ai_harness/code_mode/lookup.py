@@ -16,7 +16,7 @@ from .python_text import free_name
 from .synonyms import synonyms_of, telling_words
 
 if TYPE_CHECKING:
-    from .catalog import Function
+    from .function import Function
 
 HELP = 'help'
 FIND = 'find_functions'

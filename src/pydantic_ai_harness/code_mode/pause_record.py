@@ -12,8 +12,8 @@ from pydantic_ai.tools import ToolDefinition
 
 from pydantic_ai_harness.sandbox import Answer, Call, Raised, Request, Returned, Sleep
 
-from .catalog import Function
 from .driver import Paused
+from .function import Function
 from .ledger import Ledger, NestedCall, Outcome, WaitsFor
 from .packing import pack, plain, unpack
 from .stored_session import SessionRecord

@@ -76,6 +76,11 @@ def run_code_description(view: CatalogView, lookup: Lookup, grants: Grants, *, m
 
 _HEADINGS: dict[CatalogMode, str] = {
     'full': 'Functions:',
+    'dense': (
+        'Functions; all arguments are keywords. An argument without a type is one of those declared on top, `=...` can '
+        'be left out, and a result without a type is `Any`. `{help}(f)` returns one declaration, whole; it is called '
+        'in code, without `await`, and is free.'
+    ),
     'brief': (
         'Functions, all `async def` unless it says otherwise; `name=...` can be left out. `{help}(f, g)` returns '
         'signatures, types and descriptions, `{find}("words")` finds functions; both are called in code, without '

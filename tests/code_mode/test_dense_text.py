@@ -1,0 +1,143 @@
+"""BEYOND-3: many functions in full, with nothing said twice, and what each form costs."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from typing import Literal
+
+import pytest
+from pydantic_ai import Agent
+from pydantic_ai.tools import Tool
+from pydantic_ai.toolsets import FunctionToolset
+
+from pydantic_ai_harness import CodeMode
+from pydantic_ai_harness.code_mode import MissingReturnSchemaWarning
+from pydantic_ai_harness.code_mode.catalog import Catalog
+from pydantic_ai_harness.code_mode.function import Parameter
+from tests.code_mode.real_tools import FOLDER, as_json, count_tokens, over_shared_data, tools_of
+from tests.support import ScriptedModel, code_returns, make_agent
+
+SERVERS = sorted(path.stem for path in FOLDER.glob('*.json'))
+JSON_OF_GITHUB = 24_986
+"""Tokens of its 117 definitions, as the issue counts them."""
+
+
+async def description_of(*servers: str, catalog: Literal['auto', 'full', 'brief', 'search'] = 'auto') -> str:
+    """What the model reads of `run_code`, all of it."""
+    model = ScriptedModel([])
+    toolsets = [
+        FunctionToolset(
+            [
+                Tool.from_schema(print, tool.name, tool.description, tool.parameters_json_schema)
+                for tool in tools_of(server)[0]
+            ],
+            id=server,
+        )
+        for server in servers or SERVERS
+    ]
+    agent = Agent(model.model(), toolsets=toolsets, capabilities=[CodeMode(catalog=catalog)])
+    with pytest.warns(MissingReturnSchemaWarning):
+        await agent.run('Go.')
+    return model.description
+
+
+@over_shared_data
+@pytest.mark.parametrize('server', SERVERS)
+def test_beyond3_the_dense_form_says_everything(server: str) -> None:
+    """Each argument of each function with its type, default, alternatives and description, here or on top."""
+    catalog = Catalog.build(*tools_of(server))
+    head, blocks = parts_of(catalog.dense)
+    for function in catalog.functions.values():
+        block = blocks[function.name]
+        assert words(function.description) <= words(block)
+        for parameter in function.parameters:
+            said = line_of(parameter, block, head)
+            assert parameter.type.shown in said
+            assert parameter.required or parameter.default is None or f'= {parameter.default}' in said
+            assert words(parameter.description) <= words(f'{said} {function.name}'), parameter.description
+
+
+def parts_of(text: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """The arguments that are declared on top, and the text of each function, by name."""
+    blocks = re.split(r'\n\n(?=(?:async )?def |class |\w+ = TypedDict)', '\n\n' + text)
+    head = dict(re.findall(r'^(\w+)(: .*)$', blocks[0], re.MULTILINE))
+    functions = {found[1]: block for block in blocks if (found := re.match(r'(?:async )?def (\w+)\(', block))}
+    return head, functions
+
+
+def line_of(parameter: Parameter, block: str, head: Mapping[str, str]) -> str:
+    """Where an argument is declared: in its function, or on top if it stands there without a type."""
+    name = parameter.name
+    for line in block.split('"""', maxsplit=1)[0].splitlines():
+        code = line.split(' # ')[0]
+        if found := re.search(rf'(?:^ |\(|, ){name}: ', code):
+            return f'{name}: {line[found.end() :]}'
+        if re.search(rf'(?:^ |\(|, ){name}{"" if parameter.required else "=..."}(?:[,)]|$)', code):
+            return f'{name}{head[name]}'
+    pytest.fail(f'{name} is not in {block}')
+
+
+FILLERS = 'a an the of to for this that is are be in on at by from with and as it its'
+
+
+def words(text: str) -> set[str]:
+    """Without those that tell nothing."""
+    return {word.lower().rstrip('s') for word in re.findall(r'[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+', text)} - set(
+        FILLERS.split()
+    )
+
+
+@over_shared_data
+@pytest.mark.parametrize('server', SERVERS)
+def test_beyond3_the_dense_form_is_python(server: str) -> None:
+    """It parses, and has a function for each tool."""
+    catalog = Catalog.build(*tools_of(server))
+    defined = [node.name for node in ast.parse(catalog.dense).body if isinstance(node, ast.AsyncFunctionDef)]
+    assert defined == list(catalog.functions)
+
+
+@over_shared_data
+async def test_beyond3_what_each_form_costs() -> None:
+    """In tokens of `o200k_base`: the whole description of `run_code`, and the declarations of `full` alone."""
+    github, _ = tools_of('github')
+    table = {
+        f'github, {mode}': count_tokens(await description_of('github', catalog=mode))
+        for mode in ('auto', 'full', 'brief', 'search')
+    }
+    table['github, as JSON'] = count_tokens(as_json(github))
+    table['github, full, the declarations'] = count_tokens(Catalog.build(github).view('full', 4000).text)
+    table['all servers, auto'] = count_tokens(await description_of())
+    print('\n'.join(f'{tokens:>7,}  {what}' for what, tokens in table.items()))
+    assert table['github, auto'] <= 4_400
+    assert table['all servers, auto'] <= 4_600
+    assert table['github, full, the declarations'] <= 0.7 * JSON_OF_GITHUB
+    assert JSON_OF_GITHUB <= table['github, as JSON']
+
+
+async def test_beyond3_a_description_without_end_is_cut_and_whole_in_help() -> None:
+    """No tool crowds out the others; the mark says where the rest is."""
+    tools = [Tool.from_schema(print, 'chatty', 'word ' * 20_000 + 'end', {'type': 'object', 'properties': {}})]
+    model = ScriptedModel(['[help("chatty").count("word"), help(chatty).endswith("end\\"\\"\\"")]'])
+    code_mode = CodeMode[object](catalog='full')
+    with pytest.warns(MissingReturnSchemaWarning):
+        result = await make_agent(model, tools=tools, code_mode=code_mode).run('Go.')
+    assert len(model.description) < 10_000
+    assert '… [cut; all of it is in the help of the function]"""' in model.description
+    assert code_returns(result.all_messages())[0].content == [20_000, True]
+
+
+async def test_beyond3_the_dense_form_is_explained() -> None:
+    """The model reads what stands on top, what a missing type means, and that `help` has the rest."""
+    arguments = {
+        'type': 'object',
+        'properties': {'owner': {'type': 'string', 'description': 'Owner of the repository'}},
+    }
+    tools = [Tool.from_schema(print, f'tool_{number}', 'Do it.', arguments) for number in range(30)]
+    model = ScriptedModel([])
+    with pytest.warns(MissingReturnSchemaWarning):
+        await make_agent(model, tools=tools, code_mode=CodeMode(catalog='full', catalog_tokens=500)).run('Go.')
+    assert 'An argument without a type is one of those declared on top' in model.description
+    assert '\nowner: str = None # Owner of the repository\n' in model.description
+    assert 'async def tool_29(owner=...):\n """Do it."""' in model.description
