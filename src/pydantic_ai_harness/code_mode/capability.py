@@ -34,6 +34,7 @@ from .toolset import CodeModeToolset
 from .typecheck import SessionTypes
 
 _MAX_CATALOGS = 8
+_KnownCatalog: TypeAlias = tuple[list[ToolDefinition], Mapping[str, str], Catalog]
 
 PositionalOsHandler: TypeAlias = Callable[[str, tuple[object, ...], dict[str, object]], object]
 """Answers an OS call from `(name, args, kwargs)`."""
@@ -93,9 +94,7 @@ class CodeMode(AbstractCapability[AgentDepsT]):
     id: str | None = 'code_mode'
     """One for each agent."""
 
-    _catalogs: list[tuple[list[ToolDefinition], Catalog]] = field(
-        default_factory=list[tuple[list[ToolDefinition], Catalog]], init=False, repr=False, compare=False
-    )
+    _catalogs: list[_KnownCatalog] = field(default_factory=list[_KnownCatalog], init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Validate every setting."""
@@ -167,11 +166,11 @@ class CodeMode(AbstractCapability[AgentDepsT]):
             tools: In the order in which they are shown.
             groups: By the tools' names, where they come from.
         """
-        for known, catalog in self._catalogs:
-            if known == tools:
+        for known_tools, known_groups, catalog in self._catalogs:
+            if known_tools == tools and known_groups == groups:
                 return catalog
         catalog = Catalog.build(tools, groups)
-        self._catalogs.insert(0, (tools, catalog))
+        self._catalogs.insert(0, (tools, groups, catalog))
         del self._catalogs[_MAX_CATALOGS:]
         return catalog
 

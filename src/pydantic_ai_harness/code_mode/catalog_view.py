@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from .token_estimate import estimate_tokens
+from .token_estimate import estimate_tokens, fits
 
 if TYPE_CHECKING:
     from .catalog import Catalog
@@ -40,14 +40,21 @@ def view_of(catalog: Catalog, setting: CatalogSetting, max_tokens: int) -> Catal
         setting: What was asked for.
         max_tokens: What `auto` may take, and what repeats, summaries and names are left out for.
     """
-    if setting in ('auto', 'full') and estimate_tokens(catalog.shown) <= max_tokens:
+    if setting in ('auto', 'full') and fits(catalog.shown, max_tokens):
         return CatalogView('full', catalog.shown)
-    if setting == 'full' or (setting == 'auto' and estimate_tokens(catalog.dense) <= max_tokens):
+    if setting == 'full' or (
+        setting == 'auto' and _may_fit_dense(catalog, max_tokens) and fits(catalog.dense, max_tokens)
+    ):
         return CatalogView('dense', catalog.dense)
     groups = _groups(catalog.functions.values())
-    if setting == 'brief' or (setting == 'auto' and estimate_tokens(_brief(groups, frozenset())) <= max_tokens):
+    if setting == 'brief' or (setting == 'auto' and fits(_brief(groups, frozenset()), max_tokens)):
         return CatalogView('brief', _brief(groups, _summaries_that_fit(groups, max_tokens)))
     return CatalogView('search', _names(groups, max_tokens))
+
+
+def _may_fit_dense(catalog: Catalog, max_tokens: int) -> bool:
+    """Whether writing it is worth while: it takes between a half and nine tenths of the plain text."""
+    return fits(catalog.shown, 3 * max_tokens)
 
 
 Groups: TypeAlias = Mapping[str, Sequence['Function']]

@@ -63,8 +63,8 @@ def _shared_arguments(functions: Iterable[Function]) -> Mapping[str, _Shared]:
         for description in descriptions:
             argument = _Shared(declaration, description)
             uses = sum(count for other, count in descriptions.items() if _says_the_same(description, other))
-            saved = (uses - 1) * estimate_tokens(argument.line)
-            if uses > 1 and saved > best.get(name, (0,))[0]:
+            saved = (uses - 1) * estimate_tokens(argument.line) if uses > 1 else 0
+            if saved > best.get(name, (0,))[0]:
                 best[name] = saved, argument
     return {name: argument for name, (_, argument) in best.items()}
 

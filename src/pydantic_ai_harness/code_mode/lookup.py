@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import difflib
 import re
-import sqlite3
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from pydantic_ai_harness.narrowing import is_sequence
 
+from .function import Function
+from .function_index import FunctionIndex
 from .python_text import free_name
-from .synonyms import synonyms_of, telling_words
-
-if TYPE_CHECKING:
-    from .function import Function
 
 HELP = 'help'
 FIND = 'find_functions'
 _MAX_FOUND = 50
 _MAX_NAMED = 5
-_SYNONYM_WEIGHT = 0.85
-_MAX_KNOWN_WORDS = 2_000
-_QUERY = 'SELECT name, bm25(functions, 0, 8, 8, 1) FROM functions WHERE functions MATCH ?'
-_WORD = re.compile(r'[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+')
-_DEFINED = re.compile(r'^(?:class )?(\w+)')
 
 
 class Lookup:
@@ -85,7 +75,7 @@ class Lookup:
             near = difflib.get_close_matches(str(group), groups, n=3)
             raise ValueError(f'there is no group {group!r}. Groups: {", ".join(near or groups) or "none"}')
         found = self._index.search(query, min(max(limit, 1), _MAX_FOUND), None if group is None else str(group))
-        return [self._entry(self._functions[name]) for name in found]
+        return [self._entry(function) for function in found]
 
     def named_in(self, texts: Sequence[str]) -> str:
         """`help` of the functions whose names stand in texts; empty if none does."""
@@ -122,53 +112,5 @@ class Lookup:
         return [definition for name, definition in self._types.items() if name in needed]
 
     @cached_property
-    def _index(self) -> _Index:
-        return _Index(list(self._functions.values()))
-
-
-class _Index:
-    """Ranks functions with SQLite's full-text search (BM25, English word stems)."""
-
-    def __init__(self, functions: Sequence[Function]) -> None:
-        self._lock = threading.Lock()
-        self._known: dict[str, dict[str, float]] = {}
-        self._groups = {function.name: function.group for function in functions}
-        self._order = {function.name: number for number, function in enumerate(functions)}
-        self._database = sqlite3.connect(':memory:', check_same_thread=False)
-        self._database.execute(
-            'CREATE VIRTUAL TABLE functions USING fts5('
-            "name UNINDEXED, words, summary, details, tokenize='porter unicode61')"
-        )
-        self._database.executemany('INSERT INTO functions VALUES (?, ?, ?, ?)', map(_row, functions))
-
-    def search(self, query: str, limit: int, group: str | None) -> list[str]:
-        """Names of functions, best first: for each word of the query what fits best, the word or one like it."""
-        total: dict[str, float] = {}
-        for word in telling_words(word.lower() for word in _WORD.findall(query)):
-            best = dict(self._scores(word))
-            for other in synonyms_of([word]):
-                for name, score in self._scores(other).items():
-                    best[name] = max(best.get(name, 0.0), _SYNONYM_WEIGHT * score)
-            highest = max(best.values(), default=1.0)
-            for name, score in best.items():
-                # A rare word tells more, but not so much that one of them outweighs several others.
-                total[name] = total.get(name, 0.0) + (score / highest) ** 0.7 * highest**0.5
-        found = [name for name in total if group is None or self._groups[name] == group]
-        return sorted(found, key=lambda name: (-total[name], self._order[name]))[:limit]
-
-    def _scores(self, word: str) -> dict[str, float]:
-        """By function, how well it fits one word."""
-        if word not in self._known:
-            with self._lock:
-                rows = self._database.execute(_QUERY, (f'"{word}"',)).fetchall()
-            if len(self._known) > _MAX_KNOWN_WORDS:
-                self._known.clear()
-            self._known[word] = {str(name): -float(score) for name, score in rows}
-        return self._known[word]
-
-
-def _row(function: Function) -> tuple[str, str, str, str]:
-    words = ' '.join(word.lower() for word in _WORD.findall(f'{function.tool.name} {function.group}'))
-    parameters = ' '.join(f'{parameter.name} {parameter.description}' for parameter in function.parameters)
-    details = ' '.join(_WORD.findall(f'{function.tool.description or ""} {parameters}'))
-    return function.name, words, ' '.join(_WORD.findall(function.summary)), details
+    def _index(self) -> FunctionIndex:
+        return FunctionIndex(list(self._functions.values()))

@@ -21,6 +21,7 @@ JsonSchema: TypeAlias = Mapping[str, Any]
 _SCALARS = {'string': 'str', 'integer': 'int', 'number': 'float', 'boolean': 'bool', 'null': 'None'}
 _MAX_DEPTH = 32
 _COMBINATIONS = ('anyOf', 'oneOf', 'allOf')
+_MAKE_OBJECTS = frozenset({'properties', '$ref', 'allOf'})
 
 
 _NOTHING: JsonSchema = {}
@@ -171,7 +172,7 @@ class SchemaTypes:
 
     def _is_object(self, schema: JsonSchema) -> bool:
         """Whether it has properties of its own, not only in some of its alternatives."""
-        return bool(self._shape(schema, set(), alternatives=False).properties)
+        return not _MAKE_OBJECTS.isdisjoint(schema) and bool(self._shape(schema, set(), alternatives=False).properties)
 
     # -- references and combinations -----------------------------------------------------------------------------
 
@@ -276,7 +277,7 @@ def _schemas(value: object) -> list[JsonSchema]:
 
 
 def _is_schema(value: object) -> TypeGuard[JsonSchema]:
-    return isinstance(value, Mapping)
+    return isinstance(value, (dict, Mapping))  # `dict` first: it is all that is met, and quicker told
 
 
 def _is_list(value: object) -> TypeGuard[Sequence[Any]]:

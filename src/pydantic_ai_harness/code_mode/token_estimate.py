@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 _PIECE = re.compile(r'_?[A-Z]?[a-z]+|_?[A-Z]+|_?\d{1,3}|\n+|[^\x00-\x7f]|[^\sA-Za-z\d]+')
@@ -16,6 +17,12 @@ def estimate_tokens(text: str) -> int:
     of bare names are up to 23 % below.
     """
     return sum(_tokens_of(piece.group()) for piece in _PIECE.finditer(text))
+
+
+def fits(text: str, max_tokens: int) -> bool:
+    """Whether a text takes no more tokens than this; of a longer one, no more than that is looked at."""
+    counts = itertools.accumulate(_tokens_of(piece.group()) for piece in _PIECE.finditer(text))
+    return all(count <= max_tokens for count in counts)
 
 
 def _tokens_of(piece: str) -> int:
