@@ -25,7 +25,7 @@ from pydantic_ai_harness.sandbox import FailureKind, SandboxLimits, Session, Wor
 from pydantic_ai_harness.sandbox.limits import MAX_PRINTED_BYTES, ResourceLimitsSetting
 
 from .catalog import Catalog
-from .catalog_view import CatalogSetting
+from .catalog_view import CatalogSetting, CatalogView
 from .prompt import Grants
 from .run_state import RunState
 from .state_store import MemoryStateStore, StateStore
@@ -34,7 +34,8 @@ from .toolset import CodeModeToolset
 from .typecheck import SessionTypes
 
 _MAX_CATALOGS = 8
-_KnownCatalog: TypeAlias = tuple[list[ToolDefinition], Mapping[str, str], Catalog]
+_Tools: TypeAlias = tuple[list[ToolDefinition], Mapping[str, str], list[ToolDefinition]]
+_KnownCatalog: TypeAlias = tuple[_Tools, Catalog]
 
 PositionalOsHandler: TypeAlias = Callable[[str, tuple[object, ...], dict[str, object]], object]
 """Answers an OS call from `(name, args, kwargs)`."""
@@ -80,6 +81,9 @@ class CodeMode(AbstractCapability[AgentDepsT]):
     or with `auto` the most of these that fits `catalog_tokens`. Code can look up the rest."""
     catalog_tokens: int = 4000
     """About how many tokens the functions may take, unless `catalog` is `full`."""
+    dynamic_catalog: bool = False
+    """Whether `run_code` reads the same in all requests of a run, whatever tools are found, so that prompts stay
+    cached: the functions then stand in the instructions, and those found later are announced in a message."""
     deferred_calls: Literal['inline', 'pause'] = 'inline'
     """What becomes of a call in code that needs approval, or an answer from outside, and gets none at once: `inline`
     raises in the code, `pause` stores the code and ends the run with `DeferredToolRequests` (see `paused_calls`)."""
@@ -155,22 +159,26 @@ class CodeMode(AbstractCapability[AgentDepsT]):
             FailureKind.PRINTED: f'the {MAX_PRINTED_BYTES / 2**20:g} MiB that one call may print',
         }
 
-    def shows_all_of(self, catalog: Catalog) -> bool:
-        """Whether the model has read the declarations of all functions."""
-        return catalog.view(self.catalog, self.catalog_tokens).has_all
+    def view_of(self, catalog: Catalog) -> CatalogView:
+        """What the model reads of the functions."""
+        return catalog.view(self.catalog, self.catalog_tokens)
 
-    def catalog_of(self, tools: list[ToolDefinition], groups: Mapping[str, str]) -> Catalog:
+    def catalog_of(
+        self, tools: list[ToolDefinition], groups: Mapping[str, str], hidden: list[ToolDefinition]
+    ) -> Catalog:
         """The catalog of these tools, built once for as long as they do not change.
 
         Args:
             tools: In the order in which they are shown.
             groups: By the tools' names, where they come from.
+            hidden: Tools that may become functions later.
         """
-        for known_tools, known_groups, catalog in self._catalogs:
-            if known_tools == tools and known_groups == groups:
+        key = tools, groups, hidden
+        for known, catalog in self._catalogs:
+            if known == key:
                 return catalog
-        catalog = Catalog.build(tools, groups)
-        self._catalogs.insert(0, (tools, groups, catalog))
+        catalog = Catalog.build(tools, groups, hidden)
+        self._catalogs.insert(0, (key, catalog))
         del self._catalogs[_MAX_CATALOGS:]
         return catalog
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -34,29 +35,38 @@ class Catalog:
 
     functions: Mapping[str, Function]
     definitions: TypeDefinitions = field(repr=False)
+    names: frozenset[str] = frozenset()
+    """Those of the functions, and those that functions found later will have."""
     _views: dict[tuple[CatalogSetting, int], CatalogView] = field(
         default_factory=dict[tuple[CatalogSetting, int], CatalogView], init=False, repr=False, compare=False
     )
 
     @classmethod
-    def build(cls, tools: Sequence[ToolDefinition], groups: Mapping[str, str] | None = None) -> Catalog:
+    def build(
+        cls,
+        tools: Sequence[ToolDefinition],
+        groups: Mapping[str, str] | None = None,
+        hidden: Sequence[ToolDefinition] = (),
+    ) -> Catalog:
         """Name the tools and read their schemas.
 
         Args:
             tools: In the order in which they are shown.
             groups: By the tools' own names, where they come from. `None` goes by `ToolDefinition.toolset_id`.
+            hidden: Tools that may become functions later, and whose names are kept for them.
 
         Raises:
             ToolNameConflictError: Two tools end up under one name.
         """
-        names = _function_names(tools)
-        definitions = TypeDefinitions(reserved=set(names))
+        all_names = _function_names([*tools, *hidden])
+        names = dict(itertools.islice(all_names.items(), len(tools)))
+        definitions = TypeDefinitions(reserved=set(all_names))
         given = groups or {}
         functions = {
             name: _function(name, tool, definitions, given.get(tool.name) or tool.toolset_id or '')
             for name, tool in names.items()
         }
-        return cls(functions, definitions)
+        return cls(functions, definitions, frozenset(all_names))
 
     def view(self, setting: CatalogSetting, max_tokens: int) -> CatalogView:
         """What the model reads of it, worked out once."""
@@ -68,7 +78,7 @@ class Catalog:
     @cached_property
     def lookup(self) -> Lookup:
         """Finds functions for code that has not seen all of them."""
-        return Lookup(self.functions, self.definitions.shown)
+        return Lookup(self.functions, self.definitions.shown, self.names)
 
     @cached_property
     def kinds(self) -> Mapping[str, FunctionKind]:

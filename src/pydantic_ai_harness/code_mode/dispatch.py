@@ -75,6 +75,8 @@ class Dispatcher(Generic[AgentDepsT]):
     """What was decided about deferred calls, by their id."""
     extra_content: list[UserContent] = field(default_factory=list[UserContent])
     """What tools addressed to the model beside their results."""
+    revealed: list[str] = field(default_factory=list[str])
+    """Names of deferred tools that calls made available."""
     _running: int = 0
 
     async def call(self, call: NestedCall) -> Answer | Deferred:
@@ -157,6 +159,7 @@ class Dispatcher(Generic[AgentDepsT]):
         if isinstance(outcome, ToolReturn):
             metadata = outcome.metadata
             self.extra_content.extend(_as_list(outcome.content))
+            self.revealed.extend(outcome.tools or ())
             outcome = outcome.return_value
         value = to_sandbox(outcome, replace=self.media.keep)
         call.end('returned', result=value, metadata=metadata)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import cached_property
 
 from pydantic_ai_harness.narrowing import is_sequence
@@ -22,12 +22,12 @@ _MAX_NAMED = 5
 class Lookup:
     """Answers questions about the functions of one catalog, at once and on the host."""
 
-    def __init__(self, functions: Mapping[str, Function], types: Mapping[str, str]) -> None:
+    def __init__(self, functions: Mapping[str, Function], types: Mapping[str, str], taken: Container[str]) -> None:
         self._functions = functions
         self._types = types
-        self.help_name = free_name(HELP, functions)
+        self.help_name = free_name(HELP, taken)
         """What `help` is called in code: a tool of the user's may have its name."""
-        self.find_name = free_name(FIND, functions)
+        self.find_name = free_name(FIND, taken)
         """What `find_functions` is called in code."""
 
     @property

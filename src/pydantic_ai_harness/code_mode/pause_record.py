@@ -80,6 +80,8 @@ class PauseRecord(BaseModel):
     settled: dict[int, StoredAnswer]
     slept_seconds: float
     extra_content: list[UserContent]
+    revealed: list[str] = []
+    """Names of tools that calls made available."""
 
     def paused(self) -> Paused:
         """Where the driver stood."""

@@ -47,7 +47,7 @@ class Grants:
 
 
 _INTRODUCTION = """\
-Run Python code in a sandbox. The functions below are your tools: call them from the code, as often as needed, with \
+Run Python code in a sandbox. Your tools are functions there: call them from the code, as often as needed, with \
 loops, conditions and variables, and return only what matters.
 
 - Call functions with keyword arguments, and `await` each `async def`: `x = await f(a=1)`. Run independent calls \
@@ -60,18 +60,35 @@ together: `a, b = await asyncio.gather(f(a=1), g(b=2))` (after `import asyncio`)
 - {grants}"""
 
 
-def run_code_description(view: CatalogView, lookup: Lookup, grants: Grants, *, max_tool_calls: int) -> str:
-    """The description of the `run_code` tool."""
-    catalog = view.text
+def run_code_description(functions: str, grants: Grants, *, max_tool_calls: int, may_grow: bool) -> str:
+    """The description of the `run_code` tool.
+
+    Args:
+        functions: What the model reads of them, or where it does.
+        grants: What the code may touch.
+        max_tool_calls: In one run of code.
+        may_grow: Whether tools that are found or loaded later become functions.
+    """
     modules = sorted([*MODULES, *HOST_MODULES]) if grants.os_access else MODULES
     introduction = _INTRODUCTION.format(modules=', '.join(modules), grants=_grants_text(grants))
-    budget = f'- At most {max_tool_calls} function calls in one run.'
+    points = [f'- At most {max_tool_calls} function calls in one run.', *([_MAY_GROW] if may_grow else [])]
+    return '\n'.join([introduction, *points, '', functions])
+
+
+def functions_instructions(view: CatalogView, lookup: Lookup) -> str:
+    """What the instructions say when the functions do not stand in the description."""
+    return f'# Functions of `run_code`\n\n{functions_text(view, lookup)}'
+
+
+def functions_text(view: CatalogView, lookup: Lookup) -> str:
+    """The functions, in a fence that their texts cannot close, and how to find out more."""
+    if not view.text:
+        return 'There are no functions to call.'
     fence = _FENCE
-    while fence in catalog:
+    while fence in view.text:
         fence += '`'
     heading = _HEADINGS[view.mode].format(help=lookup.help_name, find=lookup.find_name)
-    functions = f'{heading}\n\n{fence}python\n{catalog}\n{fence}' if catalog else 'There are no functions to call.'
-    return f'{introduction}\n{budget}\n\n{functions}'
+    return f'{heading}\n\n{fence}python\n{view.text}\n{fence}'
 
 
 _HEADINGS: dict[CatalogMode, str] = {
@@ -92,6 +109,12 @@ _HEADINGS: dict[CatalogMode, str] = {
         'signatures, types and descriptions. Look at the `{help}` of what you have not called yet.'
     ),
 }
+LISTED_APART = (
+    'The functions are listed in the instructions, under "Functions of `run_code`". '
+    'A message names those that come later.'
+)
+FOUND_COMES_INSIDE = 'What is found becomes a function of `run_code`: call it in code, from your next step on.'
+_MAY_GROW = '- Tools that you find or load later become functions too: call them in code, from your next step on.'
 _FENCE = '```'
 CODE_DESCRIPTION = 'The Python code to run.'
 RESTART_DESCRIPTION = 'Drop all variables, imports and functions of earlier code first.'

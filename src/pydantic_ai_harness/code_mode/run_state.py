@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from pydantic_ai_harness.sandbox import Failed, Session, Snippet
 
+from .announcing import Announcer
 from .dispatch import Media
 from .driver import Driver
 from .state_store import StateUnavailableError
@@ -34,6 +35,8 @@ class RunState:
     """Of the snippet that ran last; it may still be ending when the snippet was cancelled."""
     kept: KeptSession | None = None
     """Set once code has run, when the session is kept for the next run."""
+    announcer: Announcer | None = None
+    """Set in the first step, when functions are listed apart from `run_code`."""
     paused: set[str] = field(default_factory=set[str])
     """Ids of the `run_code` calls that have paused in this run."""
     _given_away: set[str] = field(default_factory=set[str])

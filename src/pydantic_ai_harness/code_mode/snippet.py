@@ -71,7 +71,7 @@ class SnippetRun(Generic[AgentDepsT]):
         code = with_plain_newlines(code)
         types = SessionTypes(self.run.types.checker) if restart else self.run.types
         if problems := await types.problems(code, self.catalog):
-            unseen = '' if self.settings.shows_all_of(self.catalog) else self.catalog.lookup.named_in(problems)
+            unseen = self.catalog.lookup.named_in(problems) if self.dispatcher.explains else ''
             text = not_run_text(problems, unseen)
             raise ModelRetry(f'{text}\n\n{RESET}' if self.run.has_given_away else text)
         if restart:
@@ -92,6 +92,7 @@ class SnippetRun(Generic[AgentDepsT]):
         self.run.take_up(record.session, self._snippet(record.fed_code))
         record.restore_calls(self.ledger)
         self.dispatcher.extra_content.extend(record.extra_content)
+        self.dispatcher.revealed.extend(record.revealed)
         self.sleep_allowance.used = record.slept_seconds
         paused = record.paused()
         ready = {sandbox_id for sandbox_id, call in self.ledger.calls.items() if call.id in self.dispatcher.answers}
@@ -114,6 +115,7 @@ class SnippetRun(Generic[AgentDepsT]):
             return_value=result.for_model(),
             metadata=self.ledger.metadata(),
             content=self.dispatcher.extra_content or None,
+            tools=self.dispatcher.revealed or None,
         )
 
     async def _drive(self, start: Start) -> Finished | Failed | Paused:
@@ -180,6 +182,7 @@ class SnippetRun(Generic[AgentDepsT]):
             settled=stored_answers(paused),
             slept_seconds=self.sleep_allowance.used,
             extra_content=self.dispatcher.extra_content,
+            revealed=self.dispatcher.revealed,
         )
 
     def _waiting_calls(self, code: str) -> list[PausedCall]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NotRequired, Self
 
 from pydantic import TypeAdapter
 from pydantic_ai import RunContext
 from pydantic_ai.exceptions import UserError
+from pydantic_ai.messages import InstructionPart
 from pydantic_ai.tool_manager import ToolManager
 from pydantic_ai.tools import AgentDepsT, ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
@@ -17,13 +19,21 @@ from typing_extensions import TypedDict
 
 from pydantic_ai_harness.errors import ToolNameConflictError
 
+from .announcing import Announcer
 from .catalog import RUN_CODE, Catalog
 from .dispatch import Dispatcher, asked_by_tools
 from .ledger import Ledger
 from .pause_trace import find_trace
 from .pausing import Resumption, answered_pause
-from .placement import Place, place
-from .prompt import CODE_DESCRIPTION, RESTART_DESCRIPTION, run_code_description
+from .placement import PlacedTools, place_all
+from .prompt import (
+    CODE_DESCRIPTION,
+    LISTED_APART,
+    RESTART_DESCRIPTION,
+    functions_instructions,
+    functions_text,
+    run_code_description,
+)
 from .resuming import resume
 from .run_state import RunState
 from .snippet import SnippetRun
@@ -95,20 +105,32 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
         Raises:
             ToolNameConflictError: Two tools end up under one name in code, or one is called `run_code`.
         """
-        native: dict[str, ToolsetTool[AgentDepsT]] = {}
-        inside: dict[str, ToolsetTool[AgentDepsT]] = {}
-        for name, tool in (await self.wrapped.get_tools(ctx)).items():
-            if name == RUN_CODE:
-                raise ToolNameConflictError(
-                    f'The tool {RUN_CODE!r} of {tool.toolset.label} has the name of the tool that CodeMode adds. '
-                    'Rename yours, or prefix its toolset with `toolset.prefixed(...)`.'
-                )
-            is_inside = await place(tool.tool_def, ctx, self.settings.tools) is Place.INSIDE
-            (inside if is_inside else native)[name] = tool
-        groups = {tool.tool_def.name: tool.tool_def.toolset_id or tool.toolset.id or '' for tool in inside.values()}
-        catalog = self.settings.catalog_of([tool.tool_def for tool in inside.values()], groups)
+        tools = await self.wrapped.get_tools(ctx)
+        if (taken := tools.get(RUN_CODE)) is not None:
+            raise ToolNameConflictError(
+                f'The tool {RUN_CODE!r} of {taken.toolset.label} has the name of the tool that CodeMode adds. '
+                'Rename yours, or prefix its toolset with `toolset.prefixed(...)`.'
+            )
+        placed = await place_all(tools, ctx, self.settings.tools)
+        functions = [tool.tool_def for tool in placed.inside.values()]
+        catalog = self.settings.catalog_of(functions, placed.groups, placed.hidden)
         self._warn_once(catalog)
-        return {**native, RUN_CODE: self._run_code_tool(catalog, inside)}
+        if self.settings.dynamic_catalog and self.run is not None:
+            self.run.announcer = self.run.announcer or self._announcer(placed)
+            self.run.announcer.catalog = catalog
+        return {**placed.native, RUN_CODE: self._run_code_tool(catalog, placed)}
+
+    async def get_instructions(
+        self, ctx: RunContext[AgentDepsT]
+    ) -> str | InstructionPart | Sequence[str | InstructionPart] | None:
+        """Those of the wrapped toolset, and the functions if they do not stand in the description of `run_code`."""
+        given = await super().get_instructions(ctx)
+        announcer = self.run.announcer if self.run else None
+        if announcer is None:
+            return given
+        announcer.announce(ctx)
+        parts = [given] if isinstance(given, (str, InstructionPart)) else given or []
+        return [*parts, InstructionPart(functions_instructions(announcer.view, announcer.listed.lookup))]
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
@@ -145,12 +167,24 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
         # Which pause was consented to, nobody says: its calls are asked about again.
         return None if token is None else Resumption(token, {}, done)
 
-    def _run_code_tool(self, catalog: Catalog, inside: dict[str, ToolsetTool[AgentDepsT]]) -> RunCodeTool[AgentDepsT]:
+    def _announcer(self, placed: PlacedTools[AgentDepsT]) -> Announcer:
+        start = [tool.tool_def for tool in placed.inside.values() if not tool.tool_def.defer_loading]
+        listed = self.settings.catalog_of(start, placed.groups, placed.later)
+        return Announcer(listed, self.settings.view_of(listed))
+
+    def _run_code_tool(self, catalog: Catalog, placed: PlacedTools[AgentDepsT]) -> RunCodeTool[AgentDepsT]:
         return RunCodeTool(
             toolset=self,
             tool_def=ToolDefinition(
                 name=RUN_CODE,
-                description=self._description(catalog),
+                description=run_code_description(
+                    LISTED_APART
+                    if self.settings.dynamic_catalog
+                    else functions_text(self.settings.view_of(catalog), catalog.lookup),
+                    self.settings.grants,
+                    max_tool_calls=self.settings.max_tool_calls,
+                    may_grow=bool(placed.later),
+                ),
                 parameters_json_schema=_PARAMETERS_SCHEMA,
                 sequential=True,
                 metadata={'code_arg_name': 'code', 'code_arg_language': 'python'},
@@ -158,13 +192,8 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
             max_retries=self.settings.max_retries,
             args_validator=_ARGUMENTS_VALIDATOR,
             catalog=catalog,
-            inside=inside,
+            inside=placed.inside,
         )
-
-    def _description(self, catalog: Catalog) -> str:
-        settings = self.settings
-        view = catalog.view(settings.catalog, settings.catalog_tokens)
-        return run_code_description(view, catalog.lookup, settings.grants, max_tool_calls=settings.max_tool_calls)
 
     def _warn_once(self, catalog: Catalog) -> None:
         if self.run is None or self.run.has_warned or not (names := catalog.without_return_schema):
@@ -184,7 +213,8 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
         capability = asked_by_tools(ctx.root_capability)
         manager = ToolManager(toolset=self.wrapped, root_capability=capability, ctx=ctx, tools=tool.inside)
         ledger = Ledger(ctx.tool_call_id or RUN_CODE, tool.catalog.functions, self.settings.max_tool_calls)
-        explains = None if self.settings.shows_all_of(tool.catalog) else tool.catalog.lookup.help
+        has_read_all = run.announcer.has_told_all if run.announcer else self.settings.view_of(tool.catalog).has_all
+        explains = None if has_read_all else tool.catalog.lookup.help
         dispatcher = Dispatcher(manager, ctx, run.media, explains=explains, pauses=self.settings.pauses)
         if self.settings.pauses and any(mount.mode == 'overlay' for mount in self.settings.mounts):
             dispatcher.cannot_wait = 'what it writes to an overlay mount lives only as long as it runs'
