@@ -128,6 +128,24 @@ async def test_beyond3_an_unknown_name_gets_the_nearest() -> None:
     assert returned.content == "there is no function 'get_wether'. Did you mean get_weather?"
 
 
+@over_shared_data
+@pytest.mark.parametrize(
+    ('name', 'meant'),
+    [('creat_issue', 'create_issue'), ('remove_repo', 'delete_repository'), ('list_alerts_of_dependabot', 'list_dependabot_alerts')],
+)
+def test_beyond3_an_unknown_name_has_three_nearest(name: str, meant: str) -> None:
+    """What is spelt alike first, then what says alike."""
+    nearest = Catalog.build(*tools_of('github')).lookup.nearest(name)
+    assert len(nearest) == 3
+    assert meant in nearest
+
+
+async def test_beyond3_code_that_calls_an_unknown_name_reads_the_nearest() -> None:
+    """Before anything runs."""
+    returned = await run_snippet('await fetch_weather_forecast(city="x")', tools=TOOLS)
+    assert '`fetch_weather_forecast` is not defined. Did you mean `get_weather`?' in str(returned.content)
+
+
 async def test_beyond3_a_search_may_be_restricted_to_a_group() -> None:
     """The group is the id of the toolset; an unknown one is named with those that there are."""
     model = ScriptedModel(

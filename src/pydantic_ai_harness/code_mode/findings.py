@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
@@ -121,7 +120,11 @@ class SnippetCheck:
             return None
         if self.facts.is_annotation(self._place(finding)):
             return None
-        is_known = bool(near_names(match[1], self.catalog)) or match[1] in INSTEAD_OF_BUILTINS or match[1] in MODULES
+        is_known = (
+            bool(bool(self.catalog.lookup.spelt_like(match[1])))
+            or match[1] in INSTEAD_OF_BUILTINS
+            or match[1] in MODULES
+        )
         if self.facts.is_in_function(self._place(finding)) and not is_known:
             return None  # later code may define it before the function is called
         return undefined_text(match[1], self.catalog)
@@ -333,18 +336,13 @@ def _without_union(message: str) -> str:
     return f'Object of type `{match[2]}` has no attribute `{match[1]}`'
 
 
-def near_names(name: str, catalog: Catalog) -> list[str]:
-    """The functions whose names are most like `name`."""
-    return difflib.get_close_matches(name, catalog.functions, n=3)
-
-
 def undefined_text(name: str, catalog: Catalog) -> str:
     """What to say of a name that nothing defines."""
     if (instead := INSTEAD_OF_BUILTINS.get(name)) is not None:
         return f'the sandbox has no `{name}`; use {instead}'
     if name in catalog.definitions.shown:
         return f'`{name}` is only the shape of a dict: write a dict, `{{...}}`'
-    near = near_names(name, catalog)
+    near = catalog.lookup.nearest(name)
     return f'`{name}` is not defined' + (f'. Did you mean {" or ".join(f"`{one}`" for one in near)}?' if near else '')
 
 

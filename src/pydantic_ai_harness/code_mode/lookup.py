@@ -17,6 +17,7 @@ HELP = 'help'
 FIND = 'find_functions'
 _MAX_FOUND = 50
 _MAX_NAMED = 5
+_MAX_NEAREST = 3
 
 
 class Lookup:
@@ -83,9 +84,15 @@ class Lookup:
         names = [name for name in self._functions if name in words][:_MAX_NAMED]
         return self.help(names) if names else ''
 
+    def spelt_like(self, name: str) -> list[str]:
+        """Up to three names of functions that are all but the same."""
+        return difflib.get_close_matches(name, self._functions, n=_MAX_NEAREST)
+
     def nearest(self, name: str) -> list[str]:
-        """Up to three names of functions that are like a name."""
-        return difflib.get_close_matches(name, self._functions, n=3)
+        """Up to three names of functions: those spelt alike, then those of the same words."""
+        alike = self.spelt_like(name)
+        found = self._index.search(name, _MAX_NEAREST, None) if '_' in name.strip('_') else []
+        return list(dict.fromkeys([*alike, *(function.name for function in found)]))[:_MAX_NEAREST]
 
     def _entry(self, function: Function) -> dict[str, object]:
         entry: dict[str, object] = {'name': function.name, 'signature': function.brief, 'summary': function.summary}
