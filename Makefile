@@ -46,6 +46,7 @@ bench: $(READY) ## Run the benchmarks
 	$(PY) benchmarks/run.py
 	$(PY) benchmarks/authoring.py
 	$(PY) benchmarks/pausing.py
+	$(PY) benchmarks/catalog.py
 
 .PHONY: docs
 docs: $(READY) ## Run the examples in the README and the docs

@@ -131,7 +131,11 @@ async def test_beyond3_an_unknown_name_gets_the_nearest() -> None:
 @over_shared_data
 @pytest.mark.parametrize(
     ('name', 'meant'),
-    [('creat_issue', 'create_issue'), ('remove_repo', 'delete_repository'), ('list_alerts_of_dependabot', 'list_dependabot_alerts')],
+    [
+        ('creat_issue', 'create_issue'),
+        ('remove_repo', 'delete_repository'),
+        ('list_alerts_of_dependabot', 'list_dependabot_alerts'),
+    ],
 )
 def test_beyond3_an_unknown_name_has_three_nearest(name: str, meant: str) -> None:
     """What is spelt alike first, then what says alike."""
