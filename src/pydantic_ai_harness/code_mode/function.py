@@ -10,7 +10,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from pydantic_ai_harness.sandbox import FunctionKind
 
-from .python_text import as_docstring, free_name
+from .python_text import as_comment, as_docstring, free_name
 from .type_text import ANY, NONE, TypeText, union
 
 _INDENT = '    '
@@ -88,8 +88,7 @@ class Function:
     @property
     def summary(self) -> str:
         """The first sentence of the description, on one line, cut to a length; empty if there is none."""
-        text = ' '.join((self.tool.description or '').split())
-        sentence = _SENTENCE_END.split(text, maxsplit=1)[0]
+        sentence = _SENTENCE_END.split(as_comment(self.description), maxsplit=1)[0]
         return sentence if len(sentence) <= _MAX_SUMMARY else f'{sentence[:_MAX_SUMMARY].rstrip()}…'
 
     @property
