@@ -1,7 +1,7 @@
 """Write requirements.lock from pyproject.toml, check that it is current, or show one package of it.
 
-The lock pins, with hashes, what a developer's environment needs: the dependencies, the extras but for those in
-`NOT_LOCKED`, and all dependency groups, for every supported Python. Its first line holds a hash of the tables in
+The lock pins, with hashes, what a developer's environment needs: the dependencies, the extras and all dependency
+groups, for every supported Python. Its first line holds a hash of the tables in
 pyproject.toml that it was made from. `--check` compares only that, so it needs no network and newer releases
 never make it fail.
 
@@ -26,20 +26,17 @@ ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = ROOT / 'pyproject.toml'
 LOCK = ROOT / 'requirements.lock'
 FIRST_LINE = '# pyproject.toml sha256: '
-NOT_LOCKED = frozenset({'temporal', 'dbos', 'prefect'})
-"""Extras that nothing in this repository uses yet."""
 
 
 def locked_tables() -> dict[str, Any]:
     """The tables of pyproject.toml that decide what is in the lock."""
     data = tomllib.loads(PYPROJECT.read_text('utf-8'))
     project = data['project']
-    extras = project.get('optional-dependencies', {})
     return {
         'name': project['name'],
         'requires-python': project['requires-python'],
         'dependencies': project['dependencies'],
-        'optional-dependencies': {name: deps for name, deps in extras.items() if name not in NOT_LOCKED},
+        'optional-dependencies': project.get('optional-dependencies', {}),
         'dependency-groups': data.get('dependency-groups', {}),
     }
 

@@ -6,9 +6,10 @@ import pydantic_core
 import pytest
 
 from pydantic_ai_harness.code_mode.catalog import Catalog
+from pydantic_ai_harness.code_mode.repl import LocalRepl
 from pydantic_ai_harness.code_mode.typecheck import SessionTypes
 from pydantic_ai_harness.narrowing import is_text_mapping
-from pydantic_ai_harness.sandbox import TypeChecker, WorkerPool
+from pydantic_ai_harness.sandbox import Session, WorkerPool
 from tests.code_mode.corpus.known import STILL_MISSED, STILL_REFUSED
 from tests.code_mode.corpus.more_correct import FAILS, KNOWN_CRASHES, KNOWN_FALSE_ALARMS, MORE_CORRECT
 from tests.code_mode.corpus.more_tools import MORE_TOOLS
@@ -25,28 +26,29 @@ pytestmark = pytest.mark.filterwarnings('ignore::pydantic_ai_harness.code_mode.t
 
 
 @pytest.fixture(scope='module')
-def checker() -> TypeChecker:
-    return WorkerPool().type_checker
+def repl() -> LocalRepl:
+    pool = WorkerPool()
+    return LocalRepl(Session(pool), pool.type_checker)
 
 
-async def problems(checker: TypeChecker, snippets: tuple[str, ...]) -> list[list[str]]:
+async def problems(repl: LocalRepl, snippets: tuple[str, ...]) -> list[list[str]]:
     """What is found in each snippet, checked after the ones before it."""
-    types = SessionTypes(checker)
+    types = SessionTypes()
     found: list[list[str]] = []
     for code in snippets:
-        found.append(await types.problems(code, CATALOG))
+        found.append(await types.problems(code, CATALOG, repl))
         (types.failed if code.startswith(FAILS) else types.ran)(code)
     return found
 
 
 @pytest.mark.parametrize('program', CORRECT, ids=lambda program: program.name)
-async def test_cm5_no_correct_program_is_refused(program: Program, checker: TypeChecker) -> None:
-    assert await problems(checker, program.snippets) == [[] for _ in program.snippets]
+async def test_cm5_no_correct_program_is_refused(program: Program, repl: LocalRepl) -> None:
+    assert await problems(repl, program.snippets) == [[] for _ in program.snippets]
 
 
 @pytest.mark.parametrize('program', WRONG, ids=lambda program: program.name)
-async def test_cm5_each_wrong_program_is_caught_with_its_line(program: WrongProgram, checker: TypeChecker) -> None:
-    *earlier, last = await problems(checker, program.snippets)
+async def test_cm5_each_wrong_program_is_caught_with_its_line(program: WrongProgram, repl: LocalRepl) -> None:
+    *earlier, last = await problems(repl, program.snippets)
     assert earlier == [[] for _ in earlier]
     assert any(text.startswith(f'line {program.line}:') and program.mentions in text for text in last), last
 

@@ -13,8 +13,8 @@ from typing import Literal, TypeAlias
 
 from pydantic import SkipValidation
 from pydantic.json_schema import SkipJsonSchema
-from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering, ToolSearch
-from pydantic_ai.tools import AgentDepsT, ToolDefinition, ToolSelector
+from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering, ToolSearch, durable_operation
+from pydantic_ai.tools import AgentDepsT, RunContext, ToolDefinition, ToolSelector
 from pydantic_ai.toolsets import AbstractToolset
 from pydantic_monty import AbstractOS, MountDir, OsHandler
 from typing_extensions import TypeIs
@@ -26,12 +26,16 @@ from pydantic_ai_harness.sandbox.limits import MAX_PRINTED_BYTES, ResourceLimits
 
 from .catalog import Catalog
 from .catalog_view import CatalogSetting, CatalogView
+from .engines import engine_named, engine_of
 from .prompt import Grants
+from .recorded_repl import RecordedRepl
+from .recorded_step import StepRequest
+from .repl import LocalRepl
 from .run_state import RunState
 from .state_store import MemoryStateStore, StateStore
 from .states import ConversationStates
+from .step_worker import StepWorker
 from .toolset import CodeModeToolset
-from .typecheck import SessionTypes
 
 _MAX_CATALOGS = 8
 _Tools: TypeAlias = tuple[list[ToolDefinition], Mapping[str, str], list[ToolDefinition]]
@@ -182,11 +186,52 @@ class CodeMode(AbstractCapability[AgentDepsT]):
         del self._catalogs[_MAX_CATALOGS:]
         return catalog
 
-    def new_run_state(self) -> RunState:
-        """A session for one agent run; it starts nothing before code runs."""
-        pool = self.worker_pool or shared_pool()
-        session = Session(pool, limits=self.limits, os_handler=self.os_handler)
-        return RunState(session, SessionTypes(pool.type_checker))
+    def new_run_state(self, ctx: RunContext[AgentDepsT]) -> RunState:
+        """A session for one agent run; it starts nothing before code runs.
+
+        Raises:
+            ConfigurationError: The run is in a durable workflow, and a setting does not go with that.
+        """
+        engine = engine_of(ctx)
+        if not engine.is_durable:
+            return RunState(LocalRepl(self._new_session(), self._pool.type_checker))
+        if any(mount.mode == 'overlay' for mount in self.mounts):
+            raise ConfigurationError(
+                f"`mount` has a directory with mode 'overlay', which code in a {engine.name} workflow cannot use: what "
+                "is written there lives only as long as a process. Mount it as 'read-only' or 'read-write'."
+            )
+        return RunState(RecordedRepl(self, engine, ctx), engine)
+
+    @durable_operation(name='step')
+    async def take_step(self, ctx: RunContext[AgentDepsT], request: str) -> str:
+        """Run one step of a snippet whose state lives in a record; durable engines call this.
+
+        Args:
+            ctx: Of the tool call.
+            request: A `StepRequest` in JSON.
+
+        Returns:
+            A `StepReport` in JSON. Errors are in it, too.
+        """
+        return await self.run_step(request)
+
+    async def run_step(self, request: str) -> str:
+        """What `take_step` does, without a record."""
+        parsed = StepRequest.model_validate_json(request)
+        worker = StepWorker(
+            session=self._new_session(),
+            checker=self._pool.type_checker,
+            mounts=self.mounts,
+            max_seconds=engine_named(parsed.engine).step_seconds(),
+        )
+        return (await worker.take(parsed)).model_dump_json()
+
+    @property
+    def _pool(self) -> WorkerPool:
+        return self.worker_pool or shared_pool()
+
+    def _new_session(self) -> Session:
+        return Session(self._pool, limits=self.limits, os_handler=self.os_handler)
 
     def get_ordering(self) -> CapabilityOrdering:
         """Outside tool search, so that what it marks as found or hidden is seen."""

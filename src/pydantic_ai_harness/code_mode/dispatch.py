@@ -31,6 +31,7 @@ from pydantic_ai_harness.narrowing import is_text_mapping
 from pydantic_ai_harness.sandbox import Answer, CannotCrossError, Raised, Returned, to_sandbox
 
 from .driver import Deferred
+from .engine import PLAIN, Engine
 from .events import NestedToolCallEvent, NestedToolResultEvent
 from .ledger import NestedCall
 from .outside_answers import Answered, Denied, OutsideAnswer
@@ -65,6 +66,7 @@ class Dispatcher(Generic[AgentDepsT]):
     ctx: RunContext[AgentDepsT]
     """Of the `run_code` call."""
     media: Media
+    engine: Engine = PLAIN
     explains: Callable[[str], str] | None = None
     """Declares a function that the model may not have read; `None` if it has read all."""
     pauses: bool = False
@@ -78,6 +80,14 @@ class Dispatcher(Generic[AgentDepsT]):
     revealed: list[str] = field(default_factory=list[str])
     """Names of deferred tools that calls made available."""
     _running: int = 0
+
+    def may_overlap(self, call: NestedCall) -> bool:
+        """Whether a call may be made beside others."""
+        if self.manager.get_parallel_execution_mode() == 'sequential':
+            return False
+        hooks = self.manager.root_capability
+        has_hooks = bool(hooks.capabilities) if isinstance(hooks, CombinedCapability) else hooks is not None
+        return self.engine.may_overlap(call.function.tool, has_hooks=has_hooks)
 
     async def call(self, call: NestedCall) -> Answer | Deferred:
         """Make one call and say what the code gets.
@@ -129,8 +139,10 @@ class Dispatcher(Generic[AgentDepsT]):
             return _deny(call, f'{call.tool_name} {needs}, and {self._why_unanswered()}.')
         except (UsageLimitExceeded, RunCancelled, UserError, asyncio.CancelledError):
             raise
-        except Exception as error:  # noqa: BLE001  whatever a tool raises, the code may catch
-            crossing = _crossing(call, error)
+        except Exception as error:
+            if self.engine.ends_run(error):
+                raise
+            crossing = _crossing(call, self.engine.tool_error(error))
             if self.explains and isinstance(error, ValidationError):
                 crossing = ValueError(f'{crossing}\n{self.explains(call.function.name)}')
             call.end('raised' if are_arguments_valid else 'refused', error=f'{type(crossing).__name__}: {crossing}')

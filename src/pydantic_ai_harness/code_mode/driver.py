@@ -1,11 +1,9 @@
-"""Drives one snippet on an event loop: steps in threads of the pool, nested calls and sleeps as tasks."""
+"""Drives one snippet on an event loop: nested calls and sleeps as tasks."""
 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,19 +11,18 @@ from pydantic_ai_harness.sandbox import (
     Answer,
     Call,
     Failed,
-    FailureKind,
     Finished,
     Needs,
     Raised,
     Request,
     Returned,
-    Session,
     Sleep,
     Snippet,
     Step,
 )
 
-from .waiting import result_of
+from .engine import PLAIN, Engine
+from .repl import Repl
 
 
 @dataclass(frozen=True)
@@ -55,16 +52,17 @@ class SleepAllowance:
     seconds: float | None
     """`None` is no limit."""
     used: float = 0.0
-    _until: float = 0.0
+    until: float = 0.0
+    """When the last of them ends."""
 
     def take(self, seconds: float, now: float) -> bool:
         """Count a sleep that starts now; False when the allowance does not cover it."""
         end = now + max(seconds, 0.0)
-        added = max(0.0, end - max(now, self._until))
+        added = max(0.0, end - max(now, self.until))
         if self.seconds is not None and self.used + added > self.seconds:
             return False
         self.used += added
-        self._until = max(self._until, end)
+        self.until = max(self.until, end)
         return True
 
 
@@ -72,18 +70,19 @@ class SleepAllowance:
 class Driver:
     """Runs one snippet to its end."""
 
-    session: Session
+    repl: Repl
     perform: Perform
     """Makes one nested call, or defers it. What it raises ends the run."""
+    may_overlap: Callable[[Call], bool]
+    """Whether a call may run beside others; one that may not is made alone, in the order in which the code made it."""
     sleep_allowance: SleepAllowance
-    one_at_a_time: bool = False
-    """Make nested calls one after another, in the order in which the code made them."""
+    engine: Engine = PLAIN
     _queued: dict[int, Request] = field(default_factory=dict[int, Request])
     _tasks: dict[int, asyncio.Task[Answer | Deferred]] = field(
         default_factory=dict[int, 'asyncio.Task[Answer | Deferred]']
     )
     _deferred: dict[int, Request] = field(default_factory=dict[int, Request])
-    _turn: Future[Step] | None = None
+    _round_began: float = 0.0
     _is_cancelled: bool = False
 
     async def run(self, snippet: Snippet) -> Finished | Failed | Paused:
@@ -92,7 +91,7 @@ class Driver:
         Cancellation ends the sandbox's computing at once and does not wait here: Pydantic AI 2.68 loses its `wrap_run`
         task when a cancelled tool call takes a moment to end. Whoever owns the driver awaits `finished` later.
         """
-        return await self._drive(lambda: self._step(self.session.feed(snippet)))
+        return await self._drive(lambda: self.repl.feed(snippet))
 
     async def resume(self, paused: Paused, ready: Collection[int]) -> Finished | Failed | Paused:
         """Go on with a snippet that was paused; the session holds it. Cancellation as for `run`.
@@ -107,9 +106,7 @@ class Driver:
 
         async def where_it_stood() -> Step:
             for request in first:
-                self._start(request)
-                if self.one_at_a_time:
-                    await asyncio.wait([self._tasks[request.id]])
+                await self._start_in_turn(request)
             others = tuple(request for request in paused.requests if request not in first)
             return Needs(others, paused.waiting_on)
 
@@ -123,7 +120,7 @@ class Driver:
                 answers = await self._answer(step)
                 if not answers:
                     return self._paused(step)
-                step = await self._step(self.session.advance(answers))
+                step = await self.repl.advance(answers)
         except asyncio.CancelledError:
             self.cancel()
             raise
@@ -138,9 +135,7 @@ class Driver:
     def cancel(self) -> None:
         """Ask everything to end: the turn in flight, nested calls, sleeps."""
         self._is_cancelled = True
-        self.session.abort()
-        if self._turn is not None:
-            self._turn.cancel()
+        self.repl.abort()
         self._cancel_tasks()
 
     async def finished(self) -> None:
@@ -159,20 +154,11 @@ class Driver:
             raise cancelled
 
     def _unfinished(self) -> list[asyncio.Future[Any]]:
-        pending: list[asyncio.Future[Any]] = [task for task in self._tasks.values() if not task.done()]
-        if self._turn is not None and not self._turn.done():
-            pending.append(asyncio.wrap_future(self._turn))
-        return pending
-
-    async def _step(self, turn: Future[Step]) -> Step:
-        self._turn = turn
-        try:
-            return await result_of(turn)
-        except Exception as error:  # noqa: BLE001  a fault of the host must not end the run
-            return Failed(FailureKind.CRASH, type(error).__name__, str(error), session_lost=True)
+        return [*(task for task in self._tasks.values() if not task.done()), *self.repl.pending]
 
     async def _answer(self, needs: Needs) -> dict[int, Answer]:
         """Answers to some of what the code is blocked on; none when all of it is deferred."""
+        self._round_began = self.sleep_allowance.until
         for request in needs.requests:
             self._queued[request.id] = request
         if len(needs.waiting_on) == 1 and not self._tasks:
@@ -182,9 +168,7 @@ class Driver:
         if blocking is not None:
             return await self._answer_alone(blocking)
         for call_id in sorted(needs.waiting_on & self._queued.keys()):
-            self._start(self._queued.pop(call_id))
-            if self.one_at_a_time:
-                await asyncio.wait([self._tasks[call_id]])
+            await self._start_in_turn(self._queued.pop(call_id))
         return await self._first_settled(needs.waiting_on)
 
     async def _answer_in_place(self, call_id: int) -> dict[int, Answer]:
@@ -203,7 +187,7 @@ class Driver:
     async def _first_settled(self, waiting_on: Iterable[int]) -> dict[int, Answer]:
         """Everything that is settled, once something is; nothing when all of it is deferred."""
         while awaited := {call_id: self._tasks[call_id] for call_id in waiting_on if call_id in self._tasks}:
-            await asyncio.wait(awaited.values(), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(awaited.values(), return_when=self._until)
             settled = {call_id: self._tasks.pop(call_id).result() for call_id, task in awaited.items() if task.done()}
             if answers := _answers(settled):
                 return answers
@@ -213,6 +197,20 @@ class Driver:
         settled = _answers({call_id: task.result() for call_id, task in self._tasks.items()})
         waiting_on = needs.waiting_on & self._deferred.keys()
         return Paused(waiting_on, tuple({**self._deferred, **self._queued}.values()), settled)
+
+    @property
+    def _until(self) -> str:
+        """What runs again from a record must not depend on which of several calls ends first."""
+        return asyncio.ALL_COMPLETED if self.engine.is_durable else asyncio.FIRST_COMPLETED
+
+    async def _start_in_turn(self, request: Request) -> None:
+        runs_alone = isinstance(request, Call) and not self.may_overlap(request)
+        if runs_alone and self._tasks:
+            await asyncio.wait(self._tasks.values())
+        self._start(request)
+        if runs_alone:
+            await asyncio.wait([self._tasks[request.id]])
+            self._tasks[request.id].result()
 
     def _start(self, request: Request) -> None:
         self._tasks[request.id] = asyncio.create_task(self._work(request))
@@ -226,14 +224,16 @@ class Driver:
         return outcome
 
     async def _sleep(self, sleep: Sleep) -> Answer:
-        if not self.sleep_allowance.take(sleep.seconds, time.monotonic()):
+        # In the time that a record knows of, a round begins when all sleeps before it have ended.
+        now = self._round_began if self.engine.is_durable else self.engine.now()
+        if not self.sleep_allowance.take(sleep.seconds, now):
             return Raised(
                 TimeoutError(
                     f'sleeping {sleep.seconds:g} s is past the allowance of '
                     f'{self.sleep_allowance.seconds:g} s of sleep for one snippet'
                 )
             )
-        await asyncio.sleep(sleep.seconds)
+        await self.engine.sleep(sleep.seconds, since=self.repl.stepped_at)
         return Returned(None)
 
     def _stop_if_cancelled(self) -> None:

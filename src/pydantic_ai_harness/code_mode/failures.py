@@ -47,7 +47,7 @@ def failure_text(snippet: FailedSnippet) -> str:
         _error_part(snippet),
         _printed_part(snippet.printed),
         calls_part(snippet.ledger),
-        RESET if failed.session_lost else _kept_part(snippet),
+        RESET if failed.session_lost else _kept_part(failed),
         _next_part(failed.kind),
     ]
     return '\n\n'.join(part for part in parts if part)
@@ -117,10 +117,16 @@ def _crash_headline(snippet: FailedSnippet) -> str:
     return f'The sandbox failed while the code ran ({_cut(snippet.failed.message, _MAX_MESSAGE)}).'
 
 
+def _too_large_headline(snippet: FailedSnippet) -> str:
+    what = 'all that it holds while it waits for a call, and at its end, is recorded'
+    return f'The code was stopped: {what}, and that is too much: {snippet.failed.message}'
+
+
 _HEADLINES: dict[FailureKind, Callable[[FailedSnippet], str]] = {
     FailureKind.TIME: _limit_headline,
     FailureKind.MEMORY: _limit_headline,
     FailureKind.PRINTED: _limit_headline,
+    FailureKind.TOO_LARGE: _too_large_headline,
     FailureKind.CRASH: _crash_headline,
     FailureKind.ABORTED: _crash_headline,
 }
@@ -217,9 +223,11 @@ def _json(value: object) -> str:
     return _cut(text, _MAX_PREVIEW)
 
 
-def _kept_part(snippet: FailedSnippet) -> str:
-    if snippet.failed.kind is FailureKind.SYNTAX:
+def _kept_part(failed: Failed) -> str:
+    if failed.kind is FailureKind.SYNTAX:
         return 'None of the code ran.'
+    if failed.rolled_back:
+        return 'The variables are as they were before this code.'
     return 'Variables that were assigned before the error are kept.'
 
 
@@ -231,6 +239,7 @@ _NEXT = {
     FailureKind.TIME: 'Do less in one call: look for a loop that does not end, or split the work.',
     FailureKind.MEMORY: 'Hold less at once: go through the data in parts, and keep only what is needed.',
     FailureKind.PRINTED: 'Print less: make the last expression the result instead.',
+    FailureKind.TOO_LARGE: 'Hold less there: `del` what is done with, or go through the data in parts.',
     FailureKind.CRASH: 'If the same code fails again, do less in one call or hold less data.',
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -44,6 +44,7 @@ class NestedCall:
     """Set while the call waits."""
     deferred_with: Any = None
     """What the tool told whoever answers, while the call waits."""
+    now: Callable[[], float] = time.perf_counter
     _started: float = 0.0
 
     @property
@@ -54,7 +55,7 @@ class NestedCall:
     def start(self) -> None:
         """The call was handed to the tool."""
         self.outcome = 'running'
-        self._started = time.perf_counter()
+        self._started = self.now()
 
     def wait_for(self, what: WaitsFor, metadata: object) -> None:
         """The call goes on once it was answered from outside."""
@@ -68,7 +69,7 @@ class NestedCall:
         self.outcome = outcome
         self.waits_for = self.deferred_with = None
         self.result, self.error, self.metadata = result, error, metadata
-        self.seconds = time.perf_counter() - self._started
+        self.seconds = self.now() - self._started
 
     def call_part(self) -> ToolCallPart:
         """The call as a part of a message."""
@@ -98,6 +99,8 @@ class Ledger:
     run_code_id: str
     functions: Mapping[str, Function]
     max_calls: int
+    now: Callable[[], float] = time.perf_counter
+    """Seconds on a clock that only ever goes on."""
     calls: dict[int, NestedCall] = field(default_factory=dict[int, NestedCall])
     """By the sandbox's id of the call."""
     refused: int = 0
@@ -120,7 +123,11 @@ class Ledger:
                 f'{call.name}() was not called'
             )
         self.calls[call.id] = NestedCall(
-            id=f'{self.run_code_id}__{len(self.calls) + 1}', function=function, arguments=arguments, line=call.line
+            id=f'{self.run_code_id}__{len(self.calls) + 1}',
+            function=function,
+            arguments=arguments,
+            line=call.line,
+            now=self.now,
         )
         return None
 

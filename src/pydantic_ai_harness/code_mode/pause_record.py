@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -10,12 +9,13 @@ from pydantic import BaseModel, ConfigDict
 from pydantic_ai.messages import UserContent
 from pydantic_ai.tools import ToolDefinition
 
-from pydantic_ai_harness.sandbox import Answer, Call, Raised, Request, Returned, Sleep
+from pydantic_ai_harness.sandbox import Call, Request, Sleep
 
 from .driver import Paused
 from .function import Function
 from .ledger import Ledger, NestedCall, Outcome, WaitsFor
 from .packing import pack, plain, unpack
+from .stored_answer import StoredAnswer
 from .stored_session import SessionRecord
 from .type_text import ANY
 
@@ -45,14 +45,6 @@ class StoredRequest(BaseModel):
     kind: Literal['call', 'sleep']
     blocking: bool
     seconds: float = 0.0
-
-
-class StoredAnswer(BaseModel):
-    """Something that the code has not waited for yet, but that is there."""
-
-    value: Any = None
-    error_type: str | None = None
-    message: str = ''
 
 
 class PauseRecord(BaseModel):
@@ -89,13 +81,13 @@ class PauseRecord(BaseModel):
         return Paused(
             waiting_on=frozenset(self.waiting_on),
             requests=tuple(_request(request, by_id) for request in self.requests),
-            settled={call_id: _answer(answer) for call_id, answer in self.settled.items()},
+            settled={call_id: stored.answer for call_id, stored in self.settled.items()},
         )
 
     def restore_calls(self, ledger: Ledger) -> None:
         """Go on with the record of the calls."""
         ledger.refused = self.refused
-        ledger.calls = {call.sandbox_id: _nested_call(call, ledger.functions) for call in self.calls}
+        ledger.calls = {call.sandbox_id: _nested_call(call, ledger) for call in self.calls}
 
 
 def stored_calls(ledger: Ledger) -> list[StoredCall]:
@@ -132,22 +124,7 @@ def stored_requests(paused: Paused) -> list[StoredRequest]:
 
 def stored_answers(paused: Paused) -> dict[int, StoredAnswer]:
     """What the code could have but has not waited for."""
-    return {call_id: _stored_answer(answer) for call_id, answer in paused.settled.items()}
-
-
-def _stored_answer(answer: Answer) -> StoredAnswer:
-    if isinstance(answer, Returned):
-        return StoredAnswer(value=pack(answer.value))
-    # The text of a KeyError is the representation of its key.
-    message = answer.error.args[0] if isinstance(answer.error, KeyError) and answer.error.args else answer.error
-    return StoredAnswer(error_type=type(answer.error).__name__, message=str(message))
-
-
-def _answer(stored: StoredAnswer) -> Answer:
-    if stored.error_type is None:
-        return Returned(unpack(stored.value))
-    error = getattr(builtins, stored.error_type, RuntimeError)
-    return Raised(error(stored.message))
+    return {call_id: StoredAnswer.of(answer) for call_id, answer in paused.settled.items()}
 
 
 def _request(stored: StoredRequest, calls: Mapping[int, StoredCall]) -> Request:
@@ -157,8 +134,8 @@ def _request(stored: StoredRequest, calls: Mapping[int, StoredCall]) -> Request:
     return Call(stored.id, call.function, (), {}, call.line, blocking=stored.blocking)
 
 
-def _nested_call(stored: StoredCall, functions: Mapping[str, Function]) -> NestedCall:
-    function = functions.get(stored.function) or _bygone(stored)
+def _nested_call(stored: StoredCall, ledger: Ledger) -> NestedCall:
+    function = ledger.functions.get(stored.function) or _bygone(stored)
     arguments: Any = unpack(stored.arguments)
     return NestedCall(
         id=stored.id,
@@ -172,6 +149,7 @@ def _nested_call(stored: StoredCall, functions: Mapping[str, Function]) -> Neste
         seconds=stored.seconds,
         waits_for=stored.waits_for,
         deferred_with=stored.deferred_with,
+        now=ledger.now,
     )
 
 

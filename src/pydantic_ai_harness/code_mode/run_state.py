@@ -6,11 +6,13 @@ import asyncio
 import warnings
 from dataclasses import dataclass, field
 
-from pydantic_ai_harness.sandbox import Failed, Session, Snippet
+from pydantic_ai_harness.sandbox import Failed, Snippet
 
 from .announcing import Announcer
 from .dispatch import Media
 from .driver import Driver
+from .engine import PLAIN, Engine
+from .repl import Repl
 from .state_store import StateUnavailableError
 from .states import ConversationStates
 from .stored_session import SessionRecord
@@ -27,8 +29,9 @@ class StateStoreWarning(UserWarning):
 class RunState:
     """What one agent run keeps from `run_code` call to `run_code` call."""
 
-    session: Session
-    types: SessionTypes
+    repl: Repl
+    engine: Engine = PLAIN
+    types: SessionTypes = field(default_factory=SessionTypes)
     media: Media = field(default_factory=Media)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     driver: Driver | None = None
@@ -55,7 +58,7 @@ class RunState:
 
     async def _close(self) -> None:
         self.types.reset()
-        closing = asyncio.wrap_future(self.session.close())
+        closing = self.repl.close()
         try:
             await self.settle()
         finally:
@@ -71,7 +74,7 @@ class RunState:
     async def reset(self) -> None:
         """Drop the session's variables."""
         self.types.reset()
-        await asyncio.wrap_future(self.session.close())
+        await self.repl.close()
 
     @property
     def has_given_away(self) -> bool:
@@ -103,7 +106,7 @@ class RunState:
         if record is None:
             return
         self.take_up(record, Snippet(code=''))
-        probe = await asyncio.wrap_future(self.session.feed(Snippet(code='None')))
+        probe = await self.repl.feed(Snippet(code='None'))
         if isinstance(probe, Failed):
             await self.reset()
             kept.drop(probe.message)
@@ -114,7 +117,7 @@ class RunState:
         Raises:
             CannotBeStoredError: A part of it lives only in its process.
         """
-        stored = await asyncio.wrap_future(self.session.store())
+        stored = await self.repl.store()
         return SessionRecord(
             state=stored.state,
             is_mid_snippet=stored.is_mid_snippet,
@@ -126,7 +129,7 @@ class RunState:
 
     def take_up(self, record: SessionRecord, snippet: Snippet) -> None:
         """Go on with a session that was stored, in place of this one."""
-        self.session.restore(record.session, snippet)
+        self.repl.restore(record.session, snippet)
         self.types.restore(record.types)
         self.media.by_identifier.update(record.media)
 

@@ -69,15 +69,16 @@ class SnippetRun(Generic[AgentDepsT]):
             ApprovalRequired: The code waits for answers from outside, and is stored.
         """
         code = with_plain_newlines(code)
-        types = SessionTypes(self.run.types.checker) if restart else self.run.types
-        if problems := await types.problems(code, self.catalog):
+        named = name_last_value(code)
+        snippet = self._snippet(named.code)
+        types = SessionTypes() if restart else self.run.types
+        then = None if restart else lambda: snippet
+        if problems := await types.problems(code, self.catalog, self.run.repl, then):
             unseen = self.catalog.lookup.named_in(problems) if self.dispatcher.explains else ''
             text = not_run_text(problems, unseen)
             raise ModelRetry(f'{text}\n\n{RESET}' if self.run.has_given_away else text)
         if restart:
             await self.run.reset()
-        named = name_last_value(code)
-        snippet = self._snippet(named.code)
         return await self._conclude(code, named, lambda driver: driver.run(snippet))
 
     async def resume(self, record: PauseRecord) -> ToolReturn[Any]:
@@ -108,7 +109,7 @@ class SnippetRun(Generic[AgentDepsT]):
         if isinstance(ended, Failed):
             raise ModelRetry(self._failure(code, ended))
         self.run.types.ran(code)
-        printed = self.run.session.printed
+        printed = self.run.repl.printed
         value = await self._data(ended.value, named, printed)
         result = Result(value, printed, self.run.media, self.settings.max_result_bytes, named.name)
         return ToolReturn(
@@ -122,10 +123,11 @@ class SnippetRun(Generic[AgentDepsT]):
         if self.run.has_ended:  # a cancelled run ends before the task of its tool call does
             raise asyncio.CancelledError
         self.run.driver = driver = Driver(
-            session=self.run.session,
+            repl=self.run.repl,
             perform=lambda call: self.dispatcher.call(self.ledger.calls[call.id]),
+            may_overlap=lambda call: self.dispatcher.may_overlap(self.ledger.calls[call.id]),
             sleep_allowance=self.sleep_allowance,
-            one_at_a_time=self.dispatcher.manager.get_parallel_execution_mode() == 'sequential',
+            engine=self.run.engine,
         )
         try:
             ended = await start(driver)
@@ -209,13 +211,13 @@ class SnippetRun(Generic[AgentDepsT]):
     def _failure(self, code: str, failed: Failed) -> str:
         if failed.session_lost:
             self.run.types.reset()
-        else:
+        elif not failed.rolled_back:
             self.run.types.failed(code)
         return failure_text(
             FailedSnippet(
                 code=code,
                 failed=failed,
-                printed=self.run.session.printed,
+                printed=self.run.repl.printed,
                 ledger=self.ledger,
                 limits=self.settings.limit_names,
             )
@@ -223,6 +225,8 @@ class SnippetRun(Generic[AgentDepsT]):
 
     async def _data(self, value: object, named: NamedCode, printed: str) -> object:
         try:
+            if isinstance(value, CannotCrossError):
+                raise value
             if looks_opaque(value, self.catalog.functions):
                 await self._refuse_opaque(value, named)
             return from_sandbox(value)
@@ -236,7 +240,7 @@ class SnippetRun(Generic[AgentDepsT]):
             step = None
         else:
             code = Snippet(code=find_opaque(named.name))
-            step = await asyncio.wrap_future(self.run.session.feed(code))
+            step = await self.run.repl.feed(code)
         if isinstance(step, Failed) and step.session_lost:
             self.run.types.reset()
             raise CannotCrossError('a value that is too large to be looked through', '', RESET)

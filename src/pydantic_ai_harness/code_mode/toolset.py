@@ -83,7 +83,7 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
     async def for_run(self, ctx: RunContext[AgentDepsT]) -> AbstractToolset[AgentDepsT]:
         """A copy with a sandbox session of its own; the session starts nothing until code runs."""
         wrapped = await self.wrapped.for_run(ctx)
-        return replace(self, wrapped=wrapped, run=self.settings.new_run_state())
+        return replace(self, wrapped=wrapped, run=self.settings.new_run_state(ctx))
 
     async def __aenter__(self) -> Self:
         """Enter the wrapped toolset."""
@@ -142,6 +142,7 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
             raise UserError('`run_code` was called outside an agent run: `CodeModeToolset.for_run` was not called.')
         async with self.run.lock:
             await self.run.settle()
+            self.run.repl.enter(ctx)
             snippet = self._snippet_run(self.run, ctx, tool)
             resumption = await self._resumption(ctx, snippet, tool_args['code']) if ctx.tool_call_approved else None
             if self.settings.keep_repl:
@@ -212,10 +213,12 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
     ) -> SnippetRun[AgentDepsT]:
         capability = asked_by_tools(ctx.root_capability)
         manager = ToolManager(toolset=self.wrapped, root_capability=capability, ctx=ctx, tools=tool.inside)
-        ledger = Ledger(ctx.tool_call_id or RUN_CODE, tool.catalog.functions, self.settings.max_tool_calls)
+        ledger = Ledger(
+            ctx.tool_call_id or RUN_CODE, tool.catalog.functions, self.settings.max_tool_calls, now=run.engine.now
+        )
         has_read_all = run.announcer.has_told_all if run.announcer else self.settings.view_of(tool.catalog).has_all
         explains = None if has_read_all else tool.catalog.lookup.help
-        dispatcher = Dispatcher(manager, ctx, run.media, explains=explains, pauses=self.settings.pauses)
+        dispatcher = Dispatcher(manager, ctx, run.media, run.engine, explains=explains, pauses=self.settings.pauses)
         if self.settings.pauses and any(mount.mode == 'overlay' for mount in self.settings.mounts):
             dispatcher.cannot_wait = 'what it writes to an overlay mount lives only as long as it runs'
         states = self.settings.states_of(_conversation(ctx))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from pydantic_ai_harness.sandbox import UNTYPED, TypeChecker
+from pydantic_ai_harness.sandbox import UNTYPED, Snippet
 
 from .catalog import Catalog
 from .code_facts import CodeFacts
 from .findings import SnippetCheck
 from .last_value import LAST_RESULT
+from .repl import Check, Repl
 from .stored_session import StoredTypes
-from .waiting import result_of
 
 _MAX_BEFORE = 30_000
 
@@ -21,7 +21,6 @@ _MAX_BEFORE = 30_000
 class SessionTypes:
     """What is known of the names in a session: the code that bound them."""
 
-    checker: TypeChecker
     _before: list[str] = field(default_factory=list[str])
     """Code that ran, and in place of code that failed half-way, names that may exist."""
     _too_old: set[str] = field(default_factory=set[str])
@@ -30,13 +29,25 @@ class SessionTypes:
     _stored_keys: set[str] = field(default_factory=set[str])
     """Names and keys of code that is not in `_before`."""
 
-    async def problems(self, code: str, catalog: Catalog) -> list[str]:
-        """What is certainly wrong with `code`; empty when it may run."""
+    async def problems(
+        self, code: str, catalog: Catalog, repl: Repl, then: Callable[[], Snippet] | None = None
+    ) -> list[str]:
+        """What is certainly wrong with `code`; empty when it may run.
+
+        Args:
+            code: As the model wrote it.
+            catalog: What it may call.
+            repl: Checks types.
+            then: Gives what to start if nothing is wrong; `None` starts nothing here.
+        """
         before = ''.join([_untyped_names(self._too_old), *self._before])
-        future = self.checker.check(_checkable(code), stubs=catalog.stubs, before=before)
-        findings = await result_of(future)
         known = {*self._untyped, LAST_RESULT} if self._before else self._untyped
-        return SnippetCheck(code, before, catalog, known, self._stored_keys).problems(findings)
+        check = SnippetCheck(code, before, catalog, known, self._stored_keys)
+        findings = await repl.check(
+            Check(_checkable(code), catalog.stubs, before),
+            lambda: None if then is None or check.problems(()) else then(),
+        )
+        return check.problems(findings)
 
     def ran(self, code: str) -> None:
         """The code ran to its end."""

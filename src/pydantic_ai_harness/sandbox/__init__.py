@@ -1,6 +1,7 @@
 """The sandbox: sessions that are advanced with answers, on a shared pool of workers. Knows nothing of agents."""
 
 from .checker import UNTYPED, Finding, TypeChecker
+from .crossing import looked_up
 from .limits import ResourceLimits, SandboxLimits
 from .pool import PoolClosedError, WorkerPool, shared_pool
 from .session import Session
@@ -51,6 +52,7 @@ __all__ = [
     'TypeChecker',
     'WorkerPool',
     'from_sandbox',
+    'looked_up',
     'shared_pool',
     'to_sandbox',
 ]

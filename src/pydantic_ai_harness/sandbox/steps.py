@@ -61,6 +61,7 @@ class FailureKind(Enum):
     SLEEP = 'sleep'
     MEMORY = 'memory'
     PRINTED = 'printed'
+    TOO_LARGE = 'too_large'
     CRASH = 'crash'
     ABORTED = 'aborted'
 
@@ -88,6 +89,8 @@ class Failed:
     """Outermost first."""
     session_lost: bool = False
     """The session was closed; its variables are gone and the next feed starts afresh."""
+    rolled_back: bool = False
+    """The variables are as they were before the snippet."""
 
 
 Step: TypeAlias = Needs | Finished | Failed
