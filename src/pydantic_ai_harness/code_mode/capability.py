@@ -26,16 +26,19 @@ from pydantic_ai_harness.sandbox.limits import MAX_PRINTED_BYTES, ResourceLimits
 
 from .catalog import Catalog
 from .catalog_view import CatalogSetting, CatalogView
+from .engine import Engine
 from .engines import engine_named, engine_of
 from .prompt import Grants
 from .recorded_repl import RecordedRepl
 from .recorded_step import StepRequest
 from .repl import LocalRepl
 from .run_state import RunState
-from .state_store import MemoryStateStore, StateStore
-from .states import ConversationStates
+from .state_store import MemoryStateStore, StateStore, StateUnavailableError
+from .states import ConversationStates, States
 from .step_worker import StepWorker
+from .stored_session import SessionRecord
 from .toolset import CodeModeToolset
+from .workflow_states import TakenSession, WorkflowStates
 
 _MAX_CATALOGS = 8
 _Tools: TypeAlias = tuple[list[ToolDefinition], Mapping[str, str], list[ToolDefinition]]
@@ -142,8 +145,14 @@ class CodeMode(AbstractCapability[AgentDepsT]):
         """The `state_store`, or one of its own."""
         return MemoryStateStore() if self.state_store is None else self.state_store
 
-    def states_of(self, conversation_id: str) -> ConversationStates:
-        """What the store has for a conversation."""
+    def states_of(self, ctx: RunContext[AgentDepsT], engine: Engine) -> States:
+        """Where the run's conversation keeps its states."""
+        conversation_id = ctx.conversation_id or ctx.run_id or ''
+        if engine.is_durable:
+            return WorkflowStates(self, ctx, conversation_id)
+        return self._stored_states(conversation_id)
+
+    def _stored_states(self, conversation_id: str) -> ConversationStates:
         return ConversationStates(self.store, self.pause_ttl, conversation_id)
 
     @property
@@ -225,6 +234,35 @@ class CodeMode(AbstractCapability[AgentDepsT]):
             max_seconds=engine_named(parsed.engine).step_seconds(),
         )
         return (await worker.take(parsed)).model_dump_json()
+
+    @durable_operation(name='save_session')
+    async def save_session(self, ctx: RunContext[AgentDepsT], conversation_id: str, session: str) -> str:
+        """Keep a session for the conversation's next run; durable engines call this.
+
+        Returns:
+            What went wrong; empty if nothing did.
+        """
+        record = SessionRecord.model_validate_json(session)
+        try:
+            await self._stored_states(conversation_id).save_session(record)
+        except Exception as error:  # noqa: BLE001  stores are written by others, and engines try again for ever
+            return f'{type(error).__name__}: {error}'
+        return ''
+
+    @durable_operation(name='take_session')
+    async def take_session(self, ctx: RunContext[AgentDepsT], conversation_id: str) -> str:
+        """Take the session that the conversation's last run has left; durable engines call this.
+
+        Returns:
+            A `TakenSession` in JSON.
+        """
+        try:
+            taken = TakenSession(session=await self._stored_states(conversation_id).take_session())
+        except StateUnavailableError as error:
+            taken = TakenSession(unavailable=(error.reason, error.detail))
+        except Exception as error:  # noqa: BLE001  stores are written by others, and engines try again for ever
+            taken = TakenSession(failure=f'{type(error).__name__}: {error}')
+        return taken.model_dump_json()
 
     @property
     def _pool(self) -> WorkerPool:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import time
+
 from dbos import DBOS
 from dbos._error import DBOSException, DBOSMaxStepRetriesExceeded, DBOSStepTimeoutError
 from pydantic_ai.tools import ToolDefinition
 
 from pydantic_ai_harness.narrowing import is_text_mapping
 
-from .engine import Engine
+from .engine import DurableEngine
 
 
-class DBOSEngine(Engine):
+class DBOSEngine(DurableEngine):
     """Steps are DBOS steps, sleeps are recorded, calls run one at a time unless each is a workflow of its own.
 
     DBOS numbers steps as they start. Gathered tools of several steps would start them in another order when the
@@ -19,7 +21,10 @@ class DBOSEngine(Engine):
     """
 
     name = 'DBOS'
-    is_durable = True
+
+    def now(self) -> float:
+        """The time of this process: DBOS compares no arguments."""
+        return time.perf_counter()
 
     async def sleep(self, seconds: float, *, since: float) -> None:
         """Wait; a recovered workflow waits only for the rest."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import secrets
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +31,14 @@ class Engine:
     def now(self) -> float:
         """Seconds on a clock that only ever goes on."""
         return time.perf_counter()
+
+    def token(self, seed: str) -> str:
+        """What tells one thing from all others.
+
+        Args:
+            seed: Is never the same twice in one workflow.
+        """
+        return secrets.token_hex(8)
 
     async def sleep(self, seconds: float, *, since: float) -> None:
         """Wait.
@@ -66,3 +76,24 @@ class Engine:
 
 
 PLAIN = Engine()
+
+
+class DurableEngine(Engine):
+    """Any engine that records; those that are known go by their own rules."""
+
+    is_durable = True
+
+    def __init__(self, name: str = '') -> None:
+        self.name = name or self.name
+
+    def now(self) -> float:
+        """No time passes: what is measured again would differ."""
+        return 0.0
+
+    def token(self, seed: str) -> str:
+        """The same each time."""
+        return hashlib.sha256(seed.encode(errors='surrogatepass')).hexdigest()[:16]
+
+    def may_overlap(self, tool: ToolDefinition, *, has_hooks: bool) -> bool:
+        """Nothing is known about what it can run again."""
+        return False

@@ -8,7 +8,7 @@ from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability, WrapperCapability
 from pydantic_ai.durable_exec import BaseDurabilityCapability
 
-from .engine import PLAIN, Engine
+from .engine import PLAIN, DurableEngine, Engine
 
 
 def engine_of(ctx: RunContext[Any]) -> Engine:
@@ -48,16 +48,3 @@ def engine_named(name: str) -> Engine:
 
         return PrefectEngine()
     return DurableEngine(name)
-
-
-class DurableEngine(Engine):
-    """An engine of which nothing is known but that it records."""
-
-    is_durable = True
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def now(self) -> float:
-        """No time passes: what is measured again would differ."""
-        return 0.0

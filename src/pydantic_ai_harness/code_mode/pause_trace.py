@@ -24,14 +24,14 @@ class PauseTrace(BaseModel):
 
 def leave_trace(messages: Iterable[ModelMessage], run_code_id: str, trace: PauseTrace) -> None:
     """Note a pause in the metadata of the response that called `run_code`, which no model is sent."""
-    if (response := _response_of(messages, run_code_id)) is not None:
+    if (response := response_of(messages, run_code_id)) is not None:
         metadata = response.metadata or {}
         response.metadata = {**metadata, _KEY: {**metadata.get(_KEY, {}), run_code_id: trace.model_dump()}}
 
 
 def find_trace(messages: Iterable[ModelMessage], run_code_id: str) -> PauseTrace | None:
     """The last pause of a `run_code` call, or `None` if the history knows of none."""
-    response = _response_of(messages, run_code_id)
+    response = response_of(messages, run_code_id)
     if response is None or not response.metadata:
         return None
     try:
@@ -40,7 +40,8 @@ def find_trace(messages: Iterable[ModelMessage], run_code_id: str) -> PauseTrace
         return None
 
 
-def _response_of(messages: Iterable[ModelMessage], run_code_id: str) -> ModelResponse | None:
+def response_of(messages: Iterable[ModelMessage], run_code_id: str) -> ModelResponse | None:
+    """The response that made a `run_code` call."""
     return next(
         (
             message

@@ -7,23 +7,23 @@ import time
 
 from prefect.context import TaskRunContext
 from prefect.exceptions import PrefectException
+from pydantic_ai.tools import ToolDefinition
 
-from .engine import Engine
+from .engine import DurableEngine
 
 
-class PrefectEngine(Engine):
+class PrefectEngine(DurableEngine):
     """Steps are tasks, calls overlap, and a flow that is run again sleeps only for what is left."""
 
     name = 'Prefect'
-    is_durable = True
 
     def is_in_workflow(self) -> bool:
         """Not in a task, inside of which nothing is recorded apart."""
         return TaskRunContext.get() is None
 
-    def now(self) -> float:
-        """No time passes: what is measured stands in the messages, by which Prefect knows a task again."""
-        return 0.0
+    def may_overlap(self, tool: ToolDefinition, *, has_hooks: bool) -> bool:
+        """Tasks are known by what goes into them, whatever their order."""
+        return True
 
     async def sleep(self, seconds: float, *, since: float) -> None:
         """Wait for what is left since the code began to sleep."""

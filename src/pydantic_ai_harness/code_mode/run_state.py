@@ -14,7 +14,7 @@ from .driver import Driver
 from .engine import PLAIN, Engine
 from .repl import Repl
 from .state_store import StateUnavailableError
-from .states import ConversationStates
+from .states import States
 from .stored_session import SessionRecord
 from .typecheck import SessionTypes
 
@@ -91,7 +91,7 @@ class RunState:
         """Code that waited goes on in this run."""
         self._given_away.discard(run_code_id)
 
-    async def keep(self, states: ConversationStates, *, brings_its_own: bool) -> None:
+    async def keep(self, states: States, *, brings_its_own: bool) -> None:
         """From now on keep the session for the conversation's next run, and first go on with that of the last one.
 
         Args:
@@ -137,7 +137,7 @@ class RunState:
 class KeptSession:
     """The session that the conversation's last run has left, and that this one leaves."""
 
-    def __init__(self, states: ConversationStates) -> None:
+    def __init__(self, states: States) -> None:
         self._states = states
         self._taken: SessionRecord | None = None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 import warnings
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -30,7 +29,7 @@ from .pausing import PausedCall, PausedSnippet, request_metadata
 from .python_text import with_plain_newlines
 from .result import Result
 from .run_state import RunState, StateStoreWarning
-from .states import ConversationStates
+from .states import States
 from .typecheck import SessionTypes
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ class SnippetRun(Generic[AgentDepsT]):
     catalog: Catalog
     ledger: Ledger
     dispatcher: Dispatcher[AgentDepsT]
-    states: ConversationStates
+    states: States
     sleep_allowance: SleepAllowance = field(init=False)
     pauses: int = 0
     """How often it has paused."""
@@ -154,8 +153,9 @@ class SnippetRun(Generic[AgentDepsT]):
         Raises:
             ApprovalRequired: It is stored.
         """
-        trace = PauseTrace(token=secrets.token_hex(8), done=done_lines(self.ledger))
         self.pauses += 1
+        seed = f'{self.dispatcher.ctx.run_id}\0{self.ledger.run_code_id}\0{self.pauses}'
+        trace = PauseTrace(token=self.run.engine.token(seed), done=done_lines(self.ledger))
         request = PausedSnippet(
             pause=self.pauses, token=trace.token, waiting=self._waiting_calls(code), done=trace.done
         )

@@ -9,12 +9,13 @@ from typing import Literal, Protocol, TypeAlias
 
 from pydantic_ai_harness.errors import ConfigurationError, HarnessError
 
-Reason: TypeAlias = Literal['missing', 'taken', 'expired', 'altered', 'incompatible']
+Reason: TypeAlias = Literal['missing', 'not_in_history', 'taken', 'expired', 'altered', 'incompatible']
 """Why a state is not to be had: there is none of that key, or it was taken before, or it is too old, or it is not
-what was saved, or another version wrote it."""
+what was saved, or another version wrote it. In a workflow, the message history may not have it."""
 
 _WORDS: dict[Reason, str] = {
     'missing': 'it is not in the store',
+    'not_in_history': 'the message history does not have it',
     'taken': 'it was taken up before',
     'expired': 'it has expired',
     'altered': 'it was altered since it was saved, or saved with another key',
@@ -28,6 +29,7 @@ class StateUnavailableError(HarnessError):
     def __init__(self, reason: Reason, detail: str = '') -> None:
         self.reason: Reason = reason
         """Which of the reasons it is."""
+        self.detail = detail
         super().__init__(f'{_WORDS[reason]}{f" ({detail})" if detail else ""}')
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -34,9 +34,44 @@ class _Latest(BaseModel):
     code_sha256: str
 
 
+class States(Protocol):
+    """Where a conversation's paused snippets and its session are kept."""
+
+    async def save_pause(self, record: PauseRecord) -> None:
+        """Keep a snippet until it is answered."""
+        ...
+
+    async def latest_pause(self, run_code_id: str, code: str) -> str | None:
+        """The token of the last pause of a `run_code` call, or `None` if nothing is known of one with this code.
+
+        Empty if there was one, and nothing more is known.
+        """
+        ...
+
+    async def take_pause(self, run_code_id: str, token: str) -> PauseRecord:
+        """Take a snippet up, which only one can do.
+
+        Raises:
+            StateUnavailableError: It is not to be had.
+        """
+        ...
+
+    async def save_session(self, record: SessionRecord) -> None:
+        """Keep the session for the next run."""
+        ...
+
+    async def take_session(self) -> SessionRecord:
+        """Take the session of the last run.
+
+        Raises:
+            StateUnavailableError: It is not to be had.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class ConversationStates:
-    """The states of one conversation."""
+    """The states of one conversation in a store."""
 
     store: StateStore
     time_to_live: timedelta
@@ -83,30 +118,54 @@ class ConversationStates:
 
     async def _save(self, key: str, record: BaseModel) -> None:
         expires_at = datetime.now(UTC) + self.time_to_live
-        envelope = _Envelope(format=FORMAT, sandbox_version=SANDBOX_VERSION, expires_at=expires_at)
-        content = envelope.model_dump_json() + '\n' + record.model_dump_json()
-        await self.store.save(key, content.encode(), expires_at=expires_at)
+        await self.store.save(key, written(record, expires_at), expires_at=expires_at)
 
     async def _take(self, key: str, kind: type[R]) -> R:
         content = await self.store.take(key)
-        head, _, body = content.partition(b'\n')
         try:
-            envelope = _Envelope.model_validate_json(head)
-        except ValidationError as error:
-            raise StateUnavailableError('incompatible', 'its form is unknown') from error
-        if problem := _incompatible(envelope):
-            await self.store.save(key, content, expires_at=envelope.expires_at)  # for one who can
-            raise StateUnavailableError('incompatible', problem)
-        try:
-            return kind.model_validate_json(body)
-        except ValidationError as error:
-            raise StateUnavailableError('incompatible', f'{error.error_count()} fields are not as expected') from error
+            return read(content, kind)
+        except OtherVersionError as error:
+            await self.store.save(key, content, expires_at=error.expires_at)  # for one who can read it
+            raise
 
     def _pause_key(self, run_code_id: str, token: str) -> str:
         return self._key(f'pause\0{run_code_id}\0{token}')
 
     def _key(self, what: str) -> str:
         return hashlib.sha256(f'{self.conversation_id}\0{what}'.encode(errors='surrogatepass')).hexdigest()
+
+
+class OtherVersionError(StateUnavailableError):
+    """The state was written by a version that this one cannot read."""
+
+    def __init__(self, problem: str, expires_at: datetime) -> None:
+        super().__init__('incompatible', problem)
+        self.expires_at = expires_at
+
+
+def written(record: BaseModel, expires_at: datetime) -> bytes:
+    """A record as it is stored, with what tells whether it can be read."""
+    envelope = _Envelope(format=FORMAT, sandbox_version=SANDBOX_VERSION, expires_at=expires_at)
+    return f'{envelope.model_dump_json()}\n{record.model_dump_json()}'.encode()
+
+
+def read(content: bytes, kind: type[R]) -> R:
+    """The record that was written.
+
+    Raises:
+        StateUnavailableError: It cannot be read; `OtherVersionError` if another version could.
+    """
+    head, _, body = content.partition(b'\n')
+    try:
+        envelope = _Envelope.model_validate_json(head)
+    except ValidationError as error:
+        raise StateUnavailableError('incompatible', 'its form is unknown') from error
+    if problem := _incompatible(envelope):
+        raise OtherVersionError(problem, envelope.expires_at)
+    try:
+        return kind.model_validate_json(body)
+    except ValidationError as error:
+        raise StateUnavailableError('incompatible', f'{error.error_count()} fields are not as expected') from error
 
 
 def _digest(code: str) -> str:

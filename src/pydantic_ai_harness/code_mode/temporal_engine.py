@@ -5,12 +5,13 @@ from __future__ import annotations
 import builtins
 from datetime import timedelta
 
+from pydantic_ai.tools import ToolDefinition
 from pydantic_core import PydanticSerializationError
 from temporalio import activity, workflow
 from temporalio.exceptions import ActivityError, ApplicationError, CancelledError, ChildWorkflowError, TemporalError
 from temporalio.exceptions import TimeoutError as TemporalTimeoutError
 
-from .engine import Engine
+from .engine import DurableEngine
 
 # The server refuses payloads of 2 MiB (measured with 1.9.1), and a refused argument hangs the run. The rest of an
 # operation's payload, the run's context with `deps` among it, needs room beside the step.
@@ -18,11 +19,10 @@ _MAX_RECORDED_BYTES = 1_700_000
 _TIME_TO_REPORT = 5.0
 
 
-class TemporalEngine(Engine):
+class TemporalEngine(DurableEngine):
     """Steps are activities, sleeps are timers, calls overlap."""
 
     name = 'Temporal'
-    is_durable = True
     max_recorded_bytes = _MAX_RECORDED_BYTES
 
     def now(self) -> float:
@@ -32,6 +32,10 @@ class TemporalEngine(Engine):
     async def sleep(self, seconds: float, *, since: float) -> None:
         """Wait on a timer of the server."""
         await workflow.sleep(timedelta(seconds=max(0.0, seconds)))
+
+    def may_overlap(self, tool: ToolDefinition, *, has_hooks: bool) -> bool:
+        """The order in which things start and end is the same in a replay."""
+        return True
 
     def ends_run(self, error: Exception) -> bool:
         """Whatever is not an activity or child workflow that failed on its own account."""

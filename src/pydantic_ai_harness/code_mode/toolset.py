@@ -221,9 +221,5 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
         dispatcher = Dispatcher(manager, ctx, run.media, run.engine, explains=explains, pauses=self.settings.pauses)
         if self.settings.pauses and any(mount.mode == 'overlay' for mount in self.settings.mounts):
             dispatcher.cannot_wait = 'what it writes to an overlay mount lives only as long as it runs'
-        states = self.settings.states_of(_conversation(ctx))
+        states = self.settings.states_of(ctx, run.engine)
         return SnippetRun(self.settings, run, tool.catalog, ledger, dispatcher, states)
-
-
-def _conversation(ctx: RunContext[Any]) -> str:
-    return ctx.conversation_id or ctx.run_id or ''
