@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 
-from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.capabilities import AbstractCapability, durable_operation
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.tools import AgentDepsT, RunContext
 from pydantic_ai.workspaces import LocalWorkspaceBackend
 
 from . import prompt
+from .operations import Answer, ListedCapability, author, disable, list_authored
 from .store import CapabilityStore
 from .toolset import AuthoringToolset
 
@@ -113,7 +114,31 @@ class CapabilityCreation(AbstractCapability[AgentDepsT]):
 
     def get_toolset(self) -> AuthoringToolset:
         """The authoring tools."""
-        return AuthoringToolset(self.store, id=self.id)
+        return AuthoringToolset(self, id=self.id)
+
+    @durable_operation(name='author')
+    async def author(self, ctx: RunContext[AgentDepsT], name: str, code: str) -> Answer:
+        """Check code and keep it; durable engines record this, so that a recovered run writes nothing again.
+
+        Args:
+            ctx: Of the tool call.
+            name: What the capability is called.
+            code: Its module.
+
+        Returns:
+            What the model reads, whether the code was kept or not.
+        """
+        return await author(self.store, ctx, name, code)
+
+    @durable_operation(name='list')
+    async def list_authored(self, ctx: RunContext[AgentDepsT]) -> list[ListedCapability]:
+        """What is authored; durable engines record this."""
+        return await list_authored(self.store)
+
+    @durable_operation(name='disable')
+    async def disable(self, ctx: RunContext[AgentDepsT], name: str) -> Answer:
+        """Switch a capability off; durable engines record this."""
+        return await disable(self.store, name)
 
     @classmethod
     def get_serialization_name(cls) -> str | None:

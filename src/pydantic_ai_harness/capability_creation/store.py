@@ -22,6 +22,7 @@ from .loader import Source
 from .manifest import AuthoredCapability, CapabilityFailure, CapabilityVersion, Content, Manifest
 from .validation import InProcessValidation, Validation, Verdict
 from .versions import Commit, Versions, sha256, unified_diff
+from .workflows import refuse_in_workflow
 
 _RECORDING_TIMEOUT_SECONDS = 2
 
@@ -147,7 +148,11 @@ class CapabilityStore:
         Each is checked as when it was written. What fails is left out, and its error is recorded; what works again
         has its error cleared. A module is run once in this process for each content that it has had, in the thread
         that calls; loads of one content take turns.
+
+        Raises:
+            UserError: This is the code of a Temporal or DBOS workflow, which knows only what the agent was built with.
         """
+        refuse_in_workflow()
         self._finish_interrupted()
         loaded: list[AbstractCapability[object]] = []
         changed: list[tuple[AuthoredCapability, AuthoredCapability]] = []
@@ -220,6 +225,8 @@ class CapabilityStore:
         """Count a run in which this version failed; called by the guard. What cannot be recorded is dropped."""
 
         def failed(now: AuthoredCapability) -> AuthoredCapability:
+            if failure.run_id is not None and now.last_failure and now.last_failure.run_id == failure.run_id:
+                return now  # a workflow that is replayed or recovered fails again where it has failed before
             runs = now.failing_runs + 1
             is_over = self._max_failures is not None and runs >= self._max_failures and now.status == 'active'
             status = 'quarantined' if is_over else now.status
