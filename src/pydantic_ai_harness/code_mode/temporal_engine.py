@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import builtins
+from collections.abc import Callable, Mapping
 from datetime import timedelta
+from typing import TYPE_CHECKING, Any, cast
 
+import anyio
+from pydantic_ai import RunContext
 from pydantic_ai.tools import ToolDefinition
 from pydantic_core import PydanticSerializationError
 from temporalio import activity, workflow
@@ -13,10 +18,24 @@ from temporalio.exceptions import TimeoutError as TemporalTimeoutError
 
 from .engine import DurableEngine
 
+if TYPE_CHECKING:
+    from .capability import CodeMode
+
 # The server refuses payloads of 2 MiB (measured with 1.9.1), and a refused argument hangs the run. The rest of an
 # operation's payload, the run's context with `deps` among it, needs room beside the step.
 _MAX_RECORDED_BYTES = 1_700_000
 _TIME_TO_REPORT = 5.0
+
+LOCAL_STEPS = 'pydantic_ai_harness.local_steps'
+"""Under this name `CodeModePlugin` makes known which local activities a worker has."""
+_LOCAL_STEPS_PATCH = 'pydantic_ai_harness:local_steps'
+_AROUND_COMPUTING = timedelta(seconds=60)
+_UNLIMITED = timedelta(hours=24)
+
+
+def local_step_name(agent: str, code_mode: str | None) -> str:
+    """What the local activity for an agent's steps is called; histories have it, so it stays as it is."""
+    return f'agent__{agent}__local_step__{code_mode}'
 
 
 class TemporalEngine(DurableEngine):
@@ -52,6 +71,16 @@ class TemporalEngine(DurableEngine):
             return TimeoutError(cause.message)
         return error if cause is None else RuntimeError(str(cause))
 
+    async def take_step(self, settings: CodeMode[Any], ctx: RunContext[Any], request: str) -> str:
+        """Record a step as an activity; as a local one where the worker has `CodeModePlugin`."""
+        name = local_step_name((ctx.agent.name if ctx.agent else None) or '', settings.id)
+        if name not in _local_steps() or not workflow.patched(_LOCAL_STEPS_PATCH):
+            return await super().take_step(settings, ctx, request)
+        seconds = settings.limits.max_duration_secs
+        timeout = _UNLIMITED if seconds is None else timedelta(seconds=seconds) + _AROUND_COMPUTING
+        step = workflow.start_local_activity(name, request, result_type=str, start_to_close_timeout=timeout)
+        return await _cancelled_once(step)
+
     def step_seconds(self) -> float | None:
         """Until the server takes the step for lost and has it run again, less a moment to say so."""
         if not activity.in_activity():
@@ -62,6 +91,27 @@ class TemporalEngine(DurableEngine):
             return None
         seconds = min(limits).total_seconds()
         return max(seconds - _TIME_TO_REPORT, seconds / 2)
+
+
+def _local_steps() -> frozenset[str]:
+    functions = cast(Mapping[str, Callable[[], frozenset[str]]], workflow.extern_functions())  # pyright: ignore[reportUnknownMemberType]
+    names = functions.get(LOCAL_STEPS)
+    return frozenset() if names is None else names()
+
+
+async def _cancelled_once(step: asyncio.Task[str]) -> str:
+    """Wait for an activity; cancellation reaches it once.
+
+    Cancelled from an anyio scope, which cancels again and again, an activity's handle asks the server each time, and
+    the workflow never comes to rest (temporalio 1.35).
+    """
+    try:
+        return await asyncio.shield(step)
+    except asyncio.CancelledError:
+        step.cancel()
+        with anyio.CancelScope(shield=True):
+            await asyncio.wait([step])
+        raise
 
 
 def _built(kind: str | None, message: str) -> Exception:
