@@ -1,0 +1,119 @@
+"""An agent whose model sends given programs, and tools that note each time they run; the same on every engine.
+
+The model stands in for a real one, which would need a key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+
+FOLDER = 'HARNESS_TEST_FOLDER'
+SECONDS = 'HARNESS_TEST_SECONDS'
+STEP_SECONDS = 'HARNESS_TEST_STEP_SECONDS'
+LOG = 'log.txt'
+OUTCOME = 'outcome.json'
+ToolFunction: TypeAlias = Callable[..., Awaitable[Any]]
+
+
+def folder() -> Path:
+    """Where this test's processes leave what they did."""
+    return Path(os.environ[FOLDER])
+
+
+def note(line: str) -> None:
+    """Add a line to the log, whole whatever happens to this process."""
+    descriptor = os.open(folder() / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.write(descriptor, f'{line}\n'.encode())
+    os.close(descriptor)
+
+
+def leave(outcome: dict[str, object]) -> None:
+    """Leave how the workflow ended, for the test."""
+    (folder() / OUTCOME).write_text(json.dumps(outcome))
+
+
+def noted(line: str, where: Path | None = None) -> int:
+    """How often a line was logged."""
+    path = (where or folder()) / LOG
+    return path.read_text().splitlines().count(line) if path.exists() else 0
+
+
+async def add(key: str, a: int = 0, b: int = 0) -> int:
+    """Add."""
+    note(f'start {key}')
+    await asyncio.sleep(0.01)
+    note(f'end {key}')
+    return a + b
+
+
+async def linger(key: str, seconds: float) -> str:
+    """Take long, but only the first time."""
+    note(f'start {key}')
+    if noted(f'start {key}') == 1:
+        await asyncio.sleep(seconds)
+    note(f'end {key}')
+    return f'{key} done'
+
+
+async def overlapping(key: str, seconds: float) -> int:
+    """Say how many of these ran at once, this one counted."""
+    note('enter')
+    await asyncio.sleep(seconds)
+    running = noted('enter') - noted('leave')
+    note('leave')
+    return running
+
+
+async def fail(key: str) -> int:
+    """Fail."""
+    note(f'start {key}')
+    raise ValueError(f'{key} is bad')
+
+
+async def flaky(key: str) -> str:
+    """Fail the first time; the engine is set to try again."""
+    note(f'start {key}')
+    if noted(f'start {key}') == 1:
+        raise ConnectionError('try again')
+    return f'{key} at last'
+
+
+async def delete(name: str) -> str:
+    """Delete something."""
+    note(f'start delete {name}')
+    return f'deleted {name}'
+
+
+TOOLS: list[ToolFunction] = [add, linger, overlapping, fail, flaky, delete]
+
+
+def scripted(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+    """Send the programs of the prompt, one after the other, and give all that came back as the answer."""
+    prompts = [part.content for message in messages for part in message.parts if isinstance(part, UserPromptPart)]
+    codes: list[str] = json.loads(str(prompts[0]))
+    answers = [part.content for message in messages for part in message.parts if isinstance(part, ToolReturnPart)]
+    note(f'request {len(answers)}')
+    if len(answers) < len(codes):
+        call = ToolCallPart('run_code', {'code': codes[len(answers)]}, tool_call_id=f'code_{len(answers)}')
+        return ModelResponse(parts=[call])
+    return ModelResponse(parts=[TextPart(json.dumps(answers))])
+
+
+def new_model() -> FunctionModel:
+    """The scripted model."""
+    return FunctionModel(scripted, model_name='scripted')

@@ -1,0 +1,49 @@
+"""The scenario's agent for Temporal."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+
+from pydantic_ai import Agent, DeferredToolRequests, FunctionToolset
+from pydantic_ai.durable_exec.temporal import TemporalDurability
+from pydantic_ai.tools import Tool
+from pydantic_monty import MountDir
+from temporalio.common import RetryPolicy
+
+from pydantic_ai_harness import CodeMode
+from tests.durable import scenario
+
+_AT_ONCE = timedelta(milliseconds=20)
+_RETRIES = {
+    'fail': RetryPolicy(maximum_attempts=1),
+    'flaky': RetryPolicy(maximum_attempts=3, initial_interval=_AT_ONCE),
+}
+
+
+def _tool(function: scenario.ToolFunction) -> Tool[object]:
+    retries = _RETRIES.get(function.__name__)
+    metadata = {} if retries is None else {'temporal': {'retry_policy': retries}}
+    return Tool(function, requires_approval=function is scenario.delete, metadata=metadata)
+
+
+agent = Agent(
+    scenario.new_model(),
+    name='scenario',
+    output_type=[str, DeferredToolRequests],
+    toolsets=[FunctionToolset([_tool(function) for function in scenario.TOOLS], id='tools')],
+    capabilities=[
+        CodeMode(
+            resource_limits={'max_duration_secs': float(os.environ.get(scenario.SECONDS, '30'))},
+            deferred_calls='pause',
+            mount=MountDir(host_path=os.environ.get(scenario.FOLDER, '.'), virtual_path='/marks', mode='read-write'),
+        ),
+        TemporalDurability(
+            activity_config={
+                # A killed worker is noticed when this is over.
+                'start_to_close_timeout': timedelta(seconds=float(os.environ.get(scenario.STEP_SECONDS, '60'))),
+                'retry_policy': RetryPolicy(initial_interval=_AT_ONCE),
+            },
+        ),
+    ],
+)
