@@ -163,21 +163,21 @@ class TemporalRig(Rig):
     address: str = ''
     with_plugin: bool = False
     handle: WorkflowHandle[Any, str] = field(init=False)
-    _client: Client = field(init=False)
+    client: Client = field(init=False)
     _result: asyncio.Task[str] | None = field(default=None, init=False)
 
     async def begin(self, codes: list[str], *, answer: bool | None = None) -> None:
         """Start the workflow, and a worker."""
         from .temporal_worker import Scenario, connect
 
-        self._queue = f'queue-{uuid.uuid4().hex}'
-        self._client = await connect(self.address, with_plugin=self.with_plugin)
+        self.queue = f'queue-{uuid.uuid4().hex}'
+        self.client = await connect(self.address, with_plugin=self.with_plugin)
         self.start()
-        self.handle = await self._client.start_workflow(
+        self.handle = await self.client.start_workflow(
             Scenario.run,
             json.dumps(codes),
-            id=self._queue,
-            task_queue=self._queue,
+            id=self.queue,
+            task_queue=self.queue,
             task_timeout=timedelta(seconds=1),
         )
         if answer is not None:
@@ -186,7 +186,7 @@ class TemporalRig(Rig):
             await self.handle.signal(Scenario.answer, dict.fromkeys(asked, answer))
 
     def _arguments(self) -> tuple[str, str, tuple[Any, ...]]:
-        return 'temporal_worker', 'serve', (self.address, self._queue, self.with_plugin)
+        return 'temporal_worker', 'serve', (self.address, self.queue, self.with_plugin)
 
     async def _outcome(self) -> str | None:
         from temporalio.client import WorkflowFailureError

@@ -54,7 +54,7 @@ class Scenario(PydanticAIWorkflow):
 async def connect(address: str, *, with_plugin: bool) -> Client:
     """A client, whose plugins its workers have too."""
     plugins = [PydanticAIPlugin(), *([CodeModePlugin(agent)] if with_plugin else [])]
-    return await Client.connect(address, plugins=plugins)
+    return await Client.connect(address, plugins=plugins, identity='scenario')  # and not the machine's name
 
 
 def serve(address: str, queue: str, with_plugin: bool) -> None:
