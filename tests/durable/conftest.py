@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,7 @@ def rigs_of(request: pytest.FixtureRequest, folder: Path, engine: str) -> Genera
     """Builds scenarios on an engine, and ends their processes."""
     built: list[Rig] = []
 
-    def new(**settings: float) -> Rig:
+    def new(**settings: Any) -> Rig:
         if engine.startswith('temporal'):
             address = request.getfixturevalue('temporal')
             rig: Rig = TemporalRig(folder, **settings, address=address, with_plugin=engine != 'temporal')

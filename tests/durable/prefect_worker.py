@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from typing import Any
 from uuid import UUID
 
@@ -15,9 +14,7 @@ from prefect.states import AwaitingRetry
 from pydantic_ai import Agent, DeferredToolRequests, FunctionToolset
 from pydantic_ai.durable_exec.prefect import PrefectDurability
 from pydantic_ai.tools import Tool
-from pydantic_monty import MountDir
 
-from pydantic_ai_harness import CodeMode
 from pydantic_ai_harness.code_mode import paused_calls, resume_with
 from tests.durable import scenario
 
@@ -35,11 +32,8 @@ agent = Agent(
     output_type=[str, DeferredToolRequests],
     toolsets=[FunctionToolset([_tool(function) for function in scenario.TOOLS], id='tools')],
     capabilities=[
-        CodeMode(
-            resource_limits={'max_duration_secs': float(os.environ.get(scenario.SECONDS, '30'))},
-            deferred_calls='pause',
-            mount=MountDir(host_path=os.environ.get(scenario.FOLDER, '.'), virtual_path='/marks', mode='read-write'),
-        ),
+        scenario.code_mode(),
+        *scenario.authoring(),
         PrefectDurability(),
     ],
 )

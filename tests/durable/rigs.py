@@ -63,6 +63,8 @@ class Rig(ABC):
     """Of computing that one snippet may take."""
     step_seconds: float = 60.0
     """After which a step counts as lost, where the engine has such a limit."""
+    authored: str = ''
+    """Where the agent keeps what it authors; empty if it cannot."""
     _process: BaseProcess | None = field(default=None, init=False)
     starts: int = field(default=0, init=False)
 
@@ -94,6 +96,7 @@ class Rig(ABC):
             scenario.FOLDER: str(self.folder),
             scenario.SECONDS: str(self.seconds),
             scenario.STEP_SECONDS: str(self.step_seconds),
+            scenario.AUTHORED: self.authored,
         }
 
     def start(self) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from pydantic_ai.capabilities import AbstractCapability, LocalWorkspace
 from pydantic_ai.messages import (
     ModelMessage,
     ModelResponse,
@@ -21,10 +22,16 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_monty import MountDir
+
+from pydantic_ai_harness import CapabilityCreation, CodeMode
 
 FOLDER = 'HARNESS_TEST_FOLDER'
 SECONDS = 'HARNESS_TEST_SECONDS'
 STEP_SECONDS = 'HARNESS_TEST_STEP_SECONDS'
+AUTHORED = 'HARNESS_TEST_AUTHORED'
+AUTHOR = 'author: '
+LIST = 'list'
 LOG = 'log.txt'
 OUTCOME = 'outcome.json'
 ToolFunction: TypeAlias = Callable[..., Awaitable[Any]]
@@ -109,9 +116,34 @@ def scripted(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
     answers = [part.content for message in messages for part in message.parts if isinstance(part, ToolReturnPart)]
     note(f'request {len(answers)}')
     if len(answers) < len(codes):
-        call = ToolCallPart('run_code', {'code': codes[len(answers)]}, tool_call_id=f'code_{len(answers)}')
-        return ModelResponse(parts=[call])
+        return ModelResponse(parts=[_call(codes[len(answers)], f'code_{len(answers)}')])
     return ModelResponse(parts=[TextPart(json.dumps(answers))])
+
+
+def _call(code: str, call_id: str) -> ToolCallPart:
+    if code.startswith(AUTHOR):
+        name, _, module = code.removeprefix(AUTHOR).partition('\n')
+        return ToolCallPart('author_capability', {'name': name, 'code': module}, tool_call_id=call_id)
+    if code == LIST:
+        return ToolCallPart('list_authored_capabilities', {}, tool_call_id=call_id)
+    return ToolCallPart('run_code', {'code': code}, tool_call_id=call_id)
+
+
+def authoring() -> list[AbstractCapability[object]]:
+    """What lets an agent author, where a test asks for it."""
+    if not (directory := os.environ.get(AUTHORED)):
+        return []
+    return [LocalWorkspace(directory), CapabilityCreation(Path(directory))]
+
+
+def code_mode() -> CodeMode[object]:
+    """Code mode as the test asks for it; the authoring tools stay ordinary ones."""
+    return CodeMode(
+        [tool.__name__ for tool in TOOLS],
+        resource_limits={'max_duration_secs': float(os.environ.get(SECONDS, '30'))},
+        deferred_calls='pause',
+        mount=MountDir(host_path=os.environ.get(FOLDER, '.'), virtual_path='/marks', mode='read-write'),
+    )
 
 
 def new_model() -> FunctionModel:

@@ -8,10 +8,8 @@ from datetime import timedelta
 from pydantic_ai import Agent, DeferredToolRequests, FunctionToolset
 from pydantic_ai.durable_exec.temporal import TemporalDurability
 from pydantic_ai.tools import Tool
-from pydantic_monty import MountDir
 from temporalio.common import RetryPolicy
 
-from pydantic_ai_harness import CodeMode
 from tests.durable import scenario
 
 _AT_ONCE = timedelta(milliseconds=20)
@@ -33,11 +31,8 @@ agent = Agent(
     output_type=[str, DeferredToolRequests],
     toolsets=[FunctionToolset([_tool(function) for function in scenario.TOOLS], id='tools')],
     capabilities=[
-        CodeMode(
-            resource_limits={'max_duration_secs': float(os.environ.get(scenario.SECONDS, '30'))},
-            deferred_calls='pause',
-            mount=MountDir(host_path=os.environ.get(scenario.FOLDER, '.'), virtual_path='/marks', mode='read-write'),
-        ),
+        scenario.code_mode(),
+        *scenario.authoring(),
         TemporalDurability(
             activity_config={
                 # A killed worker is noticed when this is over.

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic_ai.capabilities import AbstractCapability, durable_operation
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.tools import AgentDepsT, RunContext
-from pydantic_ai.workspaces import LocalWorkspaceBackend
+from pydantic_ai.workspaces import LocalWorkspaceBackend, Workspace, WorkspaceBackend, WrapperWorkspace
 
 from . import prompt
 from .operations import Answer, ListedCapability, author, disable, list_authored
@@ -96,13 +96,13 @@ class CapabilityCreation(AbstractCapability[AgentDepsT]):
         Raises:
             UserError: It is so.
         """
-        workspace = ctx.workspace
-        if not isinstance(workspace.backend, LocalWorkspaceBackend):
+        backend = _backend(ctx.workspace)
+        if not isinstance(backend, LocalWorkspaceBackend):
             raise UserError(
                 'CapabilityCreation runs model-written code on this machine, so it needs a run whose workspace is '
-                f'this machine; it is {type(workspace.backend).__name__}. Add LocalWorkspace(...) to the capabilities.'
+                f'this machine; it is {type(backend).__name__}. Add LocalWorkspace(...) to the capabilities.'
             )
-        if workspace.read_only:
+        if ctx.workspace.read_only:
             raise UserError(
                 'CapabilityCreation writes files on this machine, and the workspace of this run is read-only. '
                 'Make it writable, or leave CapabilityCreation out.'
@@ -144,3 +144,10 @@ class CapabilityCreation(AbstractCapability[AgentDepsT]):
     def get_serialization_name(cls) -> str | None:
         """No part of an agent spec: it holds live code."""
         return None
+
+
+def _backend(workspace: Workspace) -> WorkspaceBackend:
+    """What is underneath all wrappers; in a workflow, the one of the durability capability gives only what it wraps."""
+    while isinstance(workspace, WrapperWorkspace):
+        workspace = workspace.wrapped
+    return workspace.backend
