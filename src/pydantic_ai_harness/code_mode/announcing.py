@@ -53,8 +53,10 @@ class Announcer:
 
     @property
     def has_told_all(self) -> bool:
-        """Whether the model has read the declarations of all functions."""
-        return self.view.has_all and self.catalog.functions.keys() <= self.listed.functions.keys()
+        """Whether the model has read the declarations of all functions, as they are now."""
+        now, then = self.catalog, self.listed
+        are_listed = now.functions.items() <= then.functions.items()
+        return self.view.has_all and are_listed and now.definitions.shown.items() <= then.definitions.shown.items()
 
 
 def announcement(names: Sequence[str], help_name: str) -> str:

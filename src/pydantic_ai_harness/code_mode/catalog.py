@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import builtins
+import hashlib
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from pydantic_ai.tools import ToolDefinition
@@ -110,6 +111,24 @@ class Catalog:
         return [function.tool.name for function in self.functions.values() if not function.tool.return_schema]
 
 
+def digest_of(tools: Sequence[ToolDefinition], groups: Mapping[str, str], hidden: Sequence[ToolDefinition]) -> bytes:
+    """The same for all that builds the same catalog; tools that were changed in place have another."""
+    rows = [
+        (
+            tool.name,
+            tool.description,
+            tool.parameters_json_schema,
+            tool.return_schema,
+            tool.sequential,
+            tool.toolset_id,
+            _is_mcp(tool),
+        )
+        for tool in tools
+    ]
+    text = repr((rows, groups, [tool.name for tool in hidden]))
+    return hashlib.sha256(text.encode(errors='surrogatepass')).digest()
+
+
 def _function_names(tools: Sequence[ToolDefinition]) -> dict[str, ToolDefinition]:
     names: dict[str, ToolDefinition] = {}
     for tool in tools:
@@ -127,7 +146,9 @@ def _function_names(tools: Sequence[ToolDefinition]) -> dict[str, ToolDefinition
 
 def _function(name: str, tool: ToolDefinition, definitions: TypeDefinitions, group: str) -> Function:
     parameters, is_open = _parameters(tool, name, definitions)
-    return Function(name, tool, parameters, is_open, _returns(tool, name, definitions), to_group_name(group))
+    returns = _returns(tool, name, definitions)
+    # A copy: the next step may change the description of the tool in place.
+    return Function(name, replace(tool), parameters, is_open, returns, to_group_name(group))
 
 
 def _parameters(tool: ToolDefinition, name: str, definitions: TypeDefinitions) -> tuple[tuple[Parameter, ...], bool]:
@@ -208,5 +229,8 @@ def _keys(required: object) -> Sequence[object]:
 def _mcp_properties(tool: ToolDefinition) -> Mapping[str, object]:
     """The properties of the results of an MCP tool."""
     properties: object = (tool.return_schema or {}).get('properties')
-    is_mcp = bool(tool.metadata) and {'annotations', 'meta'} <= tool.metadata.keys()
-    return properties if is_mcp and is_text_mapping(properties) else {}
+    return properties if _is_mcp(tool) and is_text_mapping(properties) else {}
+
+
+def _is_mcp(tool: ToolDefinition) -> bool:
+    return bool(tool.metadata) and {'annotations', 'meta'} <= tool.metadata.keys()
