@@ -7,7 +7,8 @@ import builtins
 import hashlib
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from pydantic_ai.tools import ToolDefinition
@@ -148,7 +149,7 @@ def _function(name: str, tool: ToolDefinition, definitions: TypeDefinitions, gro
     parameters, is_open = _parameters(tool, name, definitions)
     returns = _returns(tool, name, definitions)
     # A copy: the next step may change the description of the tool in place.
-    return Function(name, replace(tool), parameters, is_open, returns, to_group_name(group))
+    return Function(name, copy(tool), parameters, is_open, returns, to_group_name(group))
 
 
 def _parameters(tool: ToolDefinition, name: str, definitions: TypeDefinitions) -> tuple[tuple[Parameter, ...], bool]:

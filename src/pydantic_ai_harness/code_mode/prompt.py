@@ -94,9 +94,9 @@ def functions_text(view: CatalogView, lookup: Lookup) -> str:
 _HEADINGS: dict[CatalogMode, str] = {
     'full': 'Functions:',
     'dense': (
-        'Functions; all arguments are keywords. An argument without a type is one of those declared on top, `=...` can '
-        'be left out, and a result without a type is `Any`. `{help}(f)` returns one declaration, whole; it is called '
-        'in code, without `await`, and is free.'
+        'Functions; all arguments are keywords. An argument without a type is the one of its name declared on top, and '
+        '`x: x2` is the one declared there as `x2`. `=...` can be left out, and a result without a type is `Any`. '
+        '`{help}(f)` returns one declaration, whole; it is called in code, without `await`, and is free.'
     ),
     'brief': (
         'Functions, all `async def` unless it says otherwise; `name=...` can be left out. `{help}(f, g)` returns '
