@@ -70,7 +70,7 @@ def _shared_arguments(functions: Iterable[Function], types: Iterable[str]) -> _S
     taken = {*types, *(argument.name for argument in uses)}
     shared: dict[_Argument, str] = {}
     on_top: set[str] = set()
-    for argument, count in uses.most_common():
+    for argument, count in itertools.takewhile(lambda item: item[1] > 1, uses.most_common()):
         name = _numbered(argument.name, taken) if argument.name in on_top else argument.name
         mark = '' if name == argument.name else f': {name}'
         saved_each = estimate_tokens(argument.line('')) - estimate_tokens(mark)

@@ -14,6 +14,7 @@ from .type_text import TypeText
 
 TYPING_NAMES = frozenset({'Any', 'Literal', 'NotRequired', 'TypedDict'})
 """What declarations use of `typing`."""
+_WORD = re.compile(r'\w+')
 _TAKEN = frozenset({*dir(builtins), *keyword.kwlist, *TYPING_NAMES})
 
 
@@ -28,6 +29,14 @@ class Member:
     schema: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class _Reserved:
+    number: int
+    """Behind the name."""
+    after: int
+    """How many definitions there were by then."""
+
+
 @dataclass
 class TypeDefinitions:
     """The TypedDicts of a catalog, each shape once."""
@@ -36,45 +45,50 @@ class TypeDefinitions:
     """Names that are taken by functions."""
     shown: dict[str, str] = field(default_factory=dict[str, str])
     checked: dict[str, str] = field(default_factory=dict[str, str])
-    _reserved_at: dict[str, int] = field(default_factory=dict[str, int])
-    """Names that are taken by types, and how many definitions there were by then."""
-    _same_base: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    _reserved: dict[str, _Reserved] = field(default_factory=dict[str, '_Reserved'])
+    """Names that are taken by types."""
+    _next_number: dict[str, int] = field(default_factory=dict[str, int])
+    """By base, from where on a name may be free."""
+    _known: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    """Names by base and definition, without the name itself."""
+    _texts: list[str] = field(default_factory=list[str])
+    """What is in `shown`, by number."""
 
     def reserve(self, base: str) -> str:
         """Take a free name like `base`."""
-        name, number = base, 2
-        while self._is_taken(name):
-            name, number = f'{base}_{number}', number + 1
-        self._reserved_at[name] = len(self.shown)
+        number = self._next_number.get(base, 1)
+        while self._is_taken(name := base if number == 1 else f'{base}_{number}'):
+            number += 1
+        self._next_number[base] = number + 1
+        self._reserved[name] = _Reserved(number, len(self._texts))
         return name
 
     def define(self, name: str, base: str, shown: str, checked: str) -> str:
         """Keep a definition, or find the one like `base` that says the same; return the name to use."""
-        others = self._same_base.setdefault(base, [])
-        if not self._is_mentioned(name):
-            for other in others:
-                if self._same(name, other, shown):
-                    del self._reserved_at[name]
-                    return other
-        others.append(name)
+        key = base, _without(name, shown)
+        if key in self._known and not self._is_mentioned(name):
+            self._next_number[base] = self._reserved.pop(name).number
+            return self._known[key]
+        self._known.setdefault(key, name)
         self.shown[name] = shown
         self.checked[name] = checked
+        self._texts.append(shown)
         return name
 
     def is_undefined_in(self, text: str) -> bool:
         """Whether a type mentions a name that is reserved and not yet defined."""
-        return any(name in self._reserved_at and name not in self.shown for name in re.findall(r'\w+', text))
+        return any(name in self._reserved and name not in self.shown for name in _WORD.findall(text))
 
     def _is_taken(self, name: str) -> bool:
-        return name in self._reserved_at or name in self.reserved or name in _TAKEN
+        return name in self._reserved or name in self.reserved or name in _TAKEN
 
     def _is_mentioned(self, name: str) -> bool:
         """Whether definitions inside this one keep its name, as those of recursive types do."""
-        since = list(self.shown.values())[self._reserved_at[name] :]
-        return any(re.search(rf'\b{re.escape(name)}\b', text) for text in since)
+        return any(name in text and name in _WORD.findall(text) for text in self._texts[self._reserved[name].after :])
 
-    def _same(self, name: str, other: str, shown: str) -> bool:
-        return self.shown[other] == re.sub(rf'\b{re.escape(name)}\b', other, shown)
+
+def _without(name: str, text: str) -> str:
+    return _WORD.sub(lambda match: '' if match[0] == name else match[0], text)
 
 
 def class_text(
