@@ -1,14 +1,17 @@
 """BEYOND-3: what a catalog costs when there are very many tools, or what they say is very long."""
 
-from __future__ import annotations
+# pydantic resolves the annotations of the tools at run time, so they are not deferred here.
 
 import time
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic_ai.tools import ToolDefinition
+from pydantic import Field
+from pydantic_ai.tools import Tool, ToolDefinition
 
+from pydantic_ai_harness import CodeMode
 from pydantic_ai_harness.code_mode.catalog import Catalog
+from tests.support import run_snippet
 
 _TEXT: dict[str, Any] = {'type': 'string'}
 
@@ -43,3 +46,42 @@ def test_beyond3_thousands_of_tools_take_no_time(form: Literal['full', 'brief', 
     assert catalog.view(form, 4000).text
     assert time.perf_counter() - started < 4
     assert len(catalog.definitions.shown) == 1_000
+
+
+LONG = 'word ' * 20_000 + 'end'
+CHATTY: dict[str, Any] = {
+    'type': 'object',
+    'description': LONG,
+    'properties': {'one': {**_TEXT, 'description': LONG}, 'odd key': {**_TEXT, 'description': LONG}},
+}
+
+
+@pytest.mark.parametrize('max_tokens', [1, 10**9], ids=['dense', 'plain'])
+def test_beyond3_long_descriptions_are_cut_wherever_they_stand(max_tokens: int) -> None:
+    """Of functions, arguments that are shared or not, and objects that are taken or returned; `help` has them whole."""
+    shared = {'owner': {**_TEXT, 'description': LONG}}
+    tools = [
+        tool_of('chat', {**shared, 'said': CHATTY, 'own': {**_TEXT, 'description': LONG}}, CHATTY, LONG),
+        tool_of('talk', shared),
+    ]
+    catalog = Catalog.build(tools)
+    view = catalog.view('full', max_tokens)
+    assert view.mode == ('dense' if max_tokens == 1 else 'full')
+    cuts = view.text.count('… [cut; all of it is in the help of the function]')
+    assert cuts >= 9
+    assert len(view.text) < (cuts + 1) * 4_100
+    assert catalog.lookup.help('chat').count('word end') == 10
+    assert LONG not in catalog.stubs
+
+
+@pytest.mark.parametrize('code', ['await chat(wrong=1)', 'await chat(**{"said": 1})'])
+async def test_beyond3_errors_that_declare_a_function_are_cut_too(code: str) -> None:
+    """Whether the check finds the mistake, or the call does."""
+
+    def chat(said: Annotated[str, Field(description=LONG)]) -> str:
+        """Chat."""
+        return said
+
+    returned = await run_snippet(code, tools=[Tool(chat)], code_mode=CodeMode(catalog='search'))
+    assert 'async def chat(*, said: str) -> str:' in str(returned.content)
+    assert len(str(returned.content)) < 10_000

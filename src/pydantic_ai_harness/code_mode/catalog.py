@@ -80,7 +80,7 @@ class Catalog:
     @cached_property
     def lookup(self) -> Lookup:
         """Finds functions for code that has not seen all of them."""
-        return Lookup(self.functions, self.definitions.shown, self.names)
+        return Lookup(self.functions, self.definitions, self.names)
 
     @cached_property
     def kinds(self) -> Mapping[str, FunctionKind]:

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TypeAlias
 
-from .function import Function, Parameter, cut
-from .python_text import as_docstring
+from .function import Function, Parameter
+from .python_text import as_docstring, cut
 from .token_estimate import estimate_tokens
 from .type_definitions import TypeDefinitions
 from .type_text import ANY

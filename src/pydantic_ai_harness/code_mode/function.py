@@ -10,14 +10,12 @@ from pydantic_ai.tools import ToolDefinition
 
 from pydantic_ai_harness.sandbox import FunctionKind
 
-from .python_text import as_comment, as_docstring, free_name
+from .python_text import as_comment, as_docstring, cut, free_name
 from .type_text import ANY, NONE, TypeText, union
 
 _INDENT = '    '
 _SENTENCE_END = re.compile(r'(?<=[.!?])\s')
 _MAX_SUMMARY = 120
-_MAX_DESCRIPTION = 4_000
-"""Characters; the longest of 414 real tools has 3,216."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +146,3 @@ class Function:
         return (
             f'{"" if self.kind == "plain" else "async "}def {self.name}({starred}{", ".join(parameters)}) -> {returns}'
         )
-
-
-def cut(description: str) -> str:
-    """A description that does not crowd out others, with a mark where it ends too soon."""
-    if len(description) <= _MAX_DESCRIPTION:
-        return description
-    return f'{description[:_MAX_DESCRIPTION].rstrip()}… [cut; all of it is in the help of the function]'

@@ -12,6 +12,7 @@ from pydantic_ai_harness.narrowing import is_sequence
 from .function import Function
 from .function_index import FunctionIndex
 from .python_text import free_name
+from .type_definitions import TypeDefinitions
 
 HELP = 'help'
 FIND = 'find_functions'
@@ -23,9 +24,9 @@ _MAX_NEAREST = 3
 class Lookup:
     """Answers questions about the functions of one catalog, at once and on the host."""
 
-    def __init__(self, functions: Mapping[str, Function], types: Mapping[str, str], taken: Container[str]) -> None:
+    def __init__(self, functions: Mapping[str, Function], definitions: TypeDefinitions, taken: Container[str]) -> None:
         self._functions = functions
-        self._types = types
+        self._definitions = definitions
         self.help_name = free_name(HELP, taken)
         """What `help` is called in code: a tool of the user's may have its name."""
         self.find_name = free_name(FIND, taken)
@@ -57,10 +58,12 @@ class Lookup:
         if not names:
             count = len(self._functions)
             return f'{self.help_name}(name, ...) shows functions, {self.find_name}(query) finds some of {count}.'
-        shown = [self._function(name) for name in names]
-        declarations = [function.declaration for function in shown]
-        types = self._types_in('\n'.join(declarations))
-        return '\n\n'.join([*types, *declarations])
+        declarations = [self._function(name).declaration for name in names]
+        return _with_types(declarations, self._definitions.whole)
+
+    def declared(self, *names: str) -> str:
+        """What an error tells of functions that the model may not have read: as `help`, without very long texts."""
+        return _with_types([self._functions[name].short_declaration for name in names], self._definitions.shown)
 
     def find(self, query: object, limit: object = 10, group: object = None) -> list[dict[str, object]]:
         """The functions that fit a query best, by the words of name, description and parameters.
@@ -79,10 +82,10 @@ class Lookup:
         return [self._entry(function) for function in found]
 
     def named_in(self, texts: Sequence[str]) -> str:
-        """`help` of the functions whose names stand in texts; empty if none does."""
+        """The functions whose names stand in texts, as `declared`; empty if none does."""
         words = set(re.findall(r'\w+', '\n'.join(texts)))
         names = [name for name in self._functions if name in words][:_MAX_NAMED]
-        return self.help(names) if names else ''
+        return self.declared(*names)
 
     def spelt_like(self, name: str) -> list[str]:
         """Up to three names of functions that are all but the same."""
@@ -107,17 +110,17 @@ class Lookup:
             raise NameError(f'there is no function {name!r}. {hint}')
         return self._functions[name]
 
-    def _types_in(self, text: str) -> list[str]:
-        """The types that a text names, and those that they name, in the order in which they are defined."""
-        needed: set[str] = set()
-        pending = [text]
-        while pending:
-            words = set(re.findall(r'\w+', pending.pop()))
-            new = {name for name in words & self._types.keys() if name not in needed}
-            needed |= new
-            pending.extend(self._types[name] for name in new)
-        return [definition for name, definition in self._types.items() if name in needed]
-
     @cached_property
     def _index(self) -> FunctionIndex:
         return FunctionIndex(list(self._functions.values()))
+
+
+def _with_types(declarations: Sequence[str], types: Mapping[str, str]) -> str:
+    """Declarations after the types that they name and those that these name, in the order of their definition."""
+    needed: set[str] = set()
+    pending = list(declarations)
+    while pending:
+        new = set(re.findall(r'\w+', pending.pop())) & types.keys() - needed
+        needed |= new
+        pending.extend(types[name] for name in new)
+    return '\n\n'.join([*(definition for name, definition in types.items() if name in needed), *declarations])

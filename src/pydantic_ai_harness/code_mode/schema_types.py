@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeAlias, TypeGuard
 from urllib.parse import unquote
 
 from .python_text import as_comment, is_name, to_name
-from .type_definitions import Member, TypeDefinitions, class_text
+from .type_definitions import Definition, Member, TypeDefinitions
 from .type_text import ANY, BINARY, NONE, TypeText, literals, union
 
 JsonSchema: TypeAlias = Mapping[str, Any]
@@ -162,10 +161,9 @@ class SchemaTypes:
         is_open = self._shape(schema, set(), alternatives=True).is_open
         announce(self._typed_dict_text(name, is_open=is_open))
         members, _ = self.members(schema, wanted)
-        text = partial(class_text, must_quote=self._definitions.is_undefined_in)
-        shown = text(name, [(m, m.type.shown) for m in members], _description(schema), is_open=is_open)
-        checked = text(name, [(m, m.type.checked) for m in members], '', is_open=False)
-        return self._typed_dict_text(self._definitions.define(name, base, shown, checked), is_open=is_open)
+        must_quote = self._definitions.is_undefined_in
+        definition = Definition.of(name, members, _description(schema), is_open=is_open, must_quote=must_quote)
+        return self._typed_dict_text(self._definitions.define(name, base, definition), is_open=is_open)
 
     def _typed_dict_text(self, name: str, *, is_open: bool) -> TypeText:
         return TypeText.of(name, 'dict[str, Any]' if is_open else name)

@@ -217,7 +217,7 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
             ctx.tool_call_id or RUN_CODE, tool.catalog.functions, self.settings.max_tool_calls, now=run.engine.now
         )
         has_read_all = run.announcer.has_told_all if run.announcer else self.settings.view_of(tool.catalog).has_all
-        explains = None if has_read_all else tool.catalog.lookup.help
+        explains = None if has_read_all else tool.catalog.lookup.declared
         dispatcher = Dispatcher(manager, ctx, run.media, run.engine, explains=explains, pauses=self.settings.pauses)
         if self.settings.pauses and any(mount.mode == 'overlay' for mount in self.settings.mounts):
             dispatcher.cannot_wait = 'what it writes to an overlay mount lives only as long as it runs'

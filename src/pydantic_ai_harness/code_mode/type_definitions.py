@@ -5,11 +5,11 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .python_text import is_name
+from .python_text import MAX_DESCRIPTION, cut, is_name
 from .type_text import TypeText
 
 TYPING_NAMES = frozenset({'Any', 'Literal', 'NotRequired', 'TypedDict'})
@@ -37,6 +37,34 @@ class _Reserved:
     """How many definitions there were by then."""
 
 
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A TypedDict in the forms in which it is written down."""
+
+    shown: str
+    whole: str
+    checked: str
+
+    @classmethod
+    def of(
+        cls, name: str, members: Sequence[Member], lead: str, *, is_open: bool, must_quote: Callable[[str], bool]
+    ) -> Definition:
+        """The definition with these fields; `must_quote` tells of types that are not defined yet."""
+        note = ['# Other keys are allowed.'] if is_open else []
+
+        def text(fit: Callable[[str], str]) -> str:
+            fields = [(one, one.type.shown, fit(one.description)) for one in members]
+            return _class_text(name, fields, fit(lead), note, must_quote)
+
+        whole = text(str)
+        checked = [(one, one.type.checked, '') for one in members]
+        return cls(
+            shown=whole if len(whole) <= MAX_DESCRIPTION else text(cut),
+            whole=whole,
+            checked=_class_text(name, checked, '', [], must_quote),
+        )
+
+
 @dataclass
 class TypeDefinitions:
     """The TypedDicts of a catalog, each shape once."""
@@ -44,6 +72,9 @@ class TypeDefinitions:
     reserved: set[str]
     """Names that are taken by functions."""
     shown: dict[str, str] = field(default_factory=dict[str, str])
+    """As the model reads them unasked."""
+    whole: dict[str, str] = field(default_factory=dict[str, str])
+    """The same with long descriptions whole."""
     checked: dict[str, str] = field(default_factory=dict[str, str])
     _reserved: dict[str, _Reserved] = field(default_factory=dict[str, '_Reserved'])
     """Names that are taken by types."""
@@ -63,16 +94,17 @@ class TypeDefinitions:
         self._reserved[name] = _Reserved(number, len(self._texts))
         return name
 
-    def define(self, name: str, base: str, shown: str, checked: str) -> str:
+    def define(self, name: str, base: str, definition: Definition) -> str:
         """Keep a definition, or find the one like `base` that says the same; return the name to use."""
-        key = base, _without(name, shown)
+        key = base, _without(name, definition.whole)
         if key in self._known and not self._is_mentioned(name):
             self._next_number[base] = self._reserved.pop(name).number
             return self._known[key]
         self._known.setdefault(key, name)
-        self.shown[name] = shown
-        self.checked[name] = checked
-        self._texts.append(shown)
+        self.shown[name] = definition.shown
+        self.whole[name] = definition.whole
+        self.checked[name] = definition.checked
+        self._texts.append(definition.shown)
         return name
 
     def is_undefined_in(self, text: str) -> bool:
@@ -91,24 +123,26 @@ def _without(name: str, text: str) -> str:
     return _WORD.sub(lambda match: '' if match[0] == name else match[0], text)
 
 
-def class_text(
-    name: str, members: list[tuple[Member, str]], lead: str, *, is_open: bool, must_quote: Callable[[str], bool]
+def _class_text(
+    name: str,
+    fields: Sequence[tuple[Member, str, str]],
+    lead: str,
+    note: Sequence[str],
+    must_quote: Callable[[str], bool],
 ) -> str:
-    """The definition of one TypedDict; `must_quote` tells of types that are not defined yet."""
+    """One TypedDict; `fields` have their types and comments."""
     comments = [f'# {lead}'] if lead else []
-    note = '# Other keys are allowed.'
-    texts = [(member, text if member.required else f'NotRequired[{text}]') for member, text in members]
-    if all(is_name(member.key) and not member.key.startswith('__') for member, _ in members):
-        fields = [_field_line(f'{member.key}: {text}', member) for member, text in texts]
-        lines = [f'class {name}(TypedDict):', *(f'    {line}' for line in [*comments, *fields])]
-        return '\n'.join([*lines, f'    {note}'] if is_open else lines)
-    fields = [
-        _field_line(f'{member.key!r}: {text!r},' if must_quote(text) else f'{member.key!r}: {text},', member)
-        for member, text in texts
+    texts = [(one.key, text if one.required else f'NotRequired[{text}]', comment) for one, text, comment in fields]
+    if all(is_name(key) and not key.startswith('__') for key, _, _ in texts):
+        lines = [*comments, *(_with_comment(f'{key}: {text}', comment) for key, text, comment in texts), *note]
+        return '\n'.join([f'class {name}(TypedDict):', *(f'    {line}' for line in lines)])
+    entries = [
+        _with_comment(f'{key!r}: {text!r},' if must_quote(text) else f'{key!r}: {text},', comment)
+        for key, text, comment in texts
     ]
-    lines = [*comments, f'{name} = TypedDict({name!r}, {{', *(f'    {line}' for line in fields)]
-    return '\n'.join([*lines, f'    {note}', '})'] if is_open else [*lines, '})'])
+    inside = [f'    {line}' for line in [*entries, *note]]
+    return '\n'.join([*comments, f'{name} = TypedDict({name!r}, {{', *inside, '})'])
 
 
-def _field_line(code: str, member: Member) -> str:
-    return f'{code}  # {member.description}' if member.description else code
+def _with_comment(code: str, comment: str) -> str:
+    return f'{code}  # {comment}' if comment else code
