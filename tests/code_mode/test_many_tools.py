@@ -11,6 +11,7 @@ from pydantic_ai.tools import Tool, ToolDefinition
 
 from pydantic_ai_harness import CodeMode
 from pydantic_ai_harness.code_mode.catalog import Catalog
+from pydantic_ai_harness.code_mode.token_estimate import estimate_tokens, fits
 from tests.support import run_snippet
 
 _TEXT: dict[str, Any] = {'type': 'string'}
@@ -85,3 +86,21 @@ async def test_beyond3_errors_that_declare_a_function_are_cut_too(code: str) -> 
     returned = await run_snippet(code, tools=[Tool(chat)], code_mode=CodeMode(catalog='search'))
     assert 'async def chat(*, said: str) -> str:' in str(returned.content)
     assert len(str(returned.content)) < 10_000
+
+
+WORD = 'a' * 1_000_000
+
+
+def test_beyond3_a_word_without_end_does_not_fit() -> None:
+    """Long words are counted by their letters: as one token for four, about."""
+    assert estimate_tokens(WORD) > 200_000
+    assert not fits(WORD, 4000)
+    assert estimate_tokens('internationalisation') <= 4
+    assert Catalog.build([tool_of('act', {WORD: _TEXT})]).view('auto', 4000).mode == 'search'
+
+
+def test_beyond3_a_literal_without_end_is_not_written_out() -> None:
+    """Such a value is declared by its kind, as those of a list that is too long are."""
+    catalog = Catalog.build([tool_of('act', {'one': {'enum': [WORD, 'b', None]}, 'two': {'const': WORD}})])
+    assert 'one: str | None = None, two: str | None = None' in catalog.shown
+    assert len(catalog.shown) + len(catalog.dense) + len(catalog.stubs) < 2_000
