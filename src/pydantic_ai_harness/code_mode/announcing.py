@@ -48,7 +48,7 @@ class Announcer:
             told |= self._asked[1]
         new = [name for name in self.catalog.functions if name not in told and len(name) <= _MAX_NAME]
         if new:
-            ctx.enqueue(SystemPromptPart(announcement(new, self.catalog.lookup.help_name)))
+            ctx.enqueue(SystemPromptPart(announcement(new, self.catalog.lookup_names.help)))
             self._asked = ctx.run_step, frozenset(new)
 
     @property

@@ -28,6 +28,7 @@ from .catalog import Catalog, digest_of
 from .catalog_view import CatalogSetting, CatalogView
 from .engine import Engine
 from .engines import engine_named, engine_of
+from .lookup import LookupNames
 from .prompt import Grants
 from .recorded_repl import RecordedRepl
 from .recorded_step import StepRequest
@@ -175,7 +176,11 @@ class CodeMode(AbstractCapability[AgentDepsT]):
         return catalog.view(self.catalog, self.catalog_tokens)
 
     def catalog_of(
-        self, tools: list[ToolDefinition], groups: Mapping[str, str], hidden: list[ToolDefinition]
+        self,
+        tools: list[ToolDefinition],
+        groups: Mapping[str, str],
+        hidden: list[ToolDefinition],
+        lookup_names: LookupNames | None = None,
     ) -> Catalog:
         """The catalog of these tools, built once for as long as they do not change.
 
@@ -183,9 +188,10 @@ class CodeMode(AbstractCapability[AgentDepsT]):
             tools: In the order in which they are shown.
             groups: By the tools' names, where they come from.
             hidden: Tools that may become functions later.
+            lookup_names: What the model has read that `help` and `find_functions` are called.
         """
-        key = digest_of(tools, groups, hidden)
-        catalog = self._catalogs.pop(key, None) or Catalog.build(tools, groups, hidden)
+        key = digest_of(tools, groups, hidden, lookup_names)
+        catalog = self._catalogs.pop(key, None) or Catalog.build(tools, groups, hidden, lookup_names)
         self._catalogs[key] = catalog
         if len(self._catalogs) > _MAX_CATALOGS:
             del self._catalogs[next(iter(self._catalogs))]

@@ -21,6 +21,7 @@ from .driver import Driver, Paused, SleepAllowance
 from .failures import RESET, FailedSnippet, at_line, done_lines, failure_text, not_run_text, unreturnable_text
 from .last_value import NamedCode, find_opaque, is_surely_opaque, looks_opaque, name_last_value
 from .ledger import Ledger
+from .lookup import CountedLookups
 from .outside_answers import Denied
 from .packing import plain
 from .pause_record import PauseRecord, stored_answers, stored_calls, stored_requests
@@ -142,7 +143,7 @@ class SnippetRun(Generic[AgentDepsT]):
         return Snippet(
             code=code,
             functions=self.catalog.kinds,
-            lookups=self.catalog.lookup.functions,
+            lookups=CountedLookups(self.catalog.lookup).functions,
             admit=self.ledger.admit,
             mounts=self.settings.mounts,
         )
@@ -227,7 +228,7 @@ class SnippetRun(Generic[AgentDepsT]):
         try:
             if isinstance(value, CannotCrossError):
                 raise value
-            if looks_opaque(value, self.catalog.functions):
+            if looks_opaque(value, {*self.catalog.functions, *self.catalog.lookup.functions}):
                 await self._refuse_opaque(value, named)
             return from_sandbox(value)
         except CannotCrossError as error:
