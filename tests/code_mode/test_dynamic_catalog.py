@@ -239,6 +239,15 @@ async def test_cm18_our_lookups_keep_the_names_that_the_model_has_read() -> None
     assert len(model.instructions) == len(model.descriptions) == 1
 
 
+async def test_cm18_a_listed_function_that_is_gone_is_said_to_be() -> None:
+    """The instructions still name it."""
+    tools = [Tool[None](add), Tool[None](double, prepare=lambda ctx, tool: tool if ctx.run_step == 1 else None)]
+    model = LocalModel(['await double(number=1)', 'await double(number=1)', 'await add(a=1)'])
+    result = await agent_of(model, tools=tools).run('Go.')
+    assert values(result)[::2] == [2, 1]
+    assert '`double` is not there any more: its tool was taken away.' in str(values(result)[1])
+
+
 async def test_cm18_the_definition_is_the_same_before_anything_can_be_found() -> None:
     """It always says that functions may come later."""
     tools = [Tool[None](add), come_later(Tool(double, defer_loading=True))]

@@ -51,6 +51,12 @@ class Announcer:
             ctx.enqueue(SystemPromptPart(announcement(new, self.catalog.lookup_names.help)))
             self._asked = ctx.run_step, frozenset(new)
 
+    def gone_from(self, problems: Iterable[str]) -> list[str]:
+        """What to add to problems of code that names functions which are listed, and not there any more."""
+        words = {word for problem in problems for word in re.findall(r'\w+', problem)}
+        gone = words & (self.listed.functions.keys() - self.catalog.functions.keys())
+        return [f'`{name}` is not there any more: its tool was taken away.' for name in sorted(gone)]
+
     @property
     def has_told_all(self) -> bool:
         """Whether the model has read the declarations of all functions, as they are now."""
