@@ -72,12 +72,14 @@ async def test_beyond3_a_listed_function_that_has_changed_is_explained_when_it_i
     assert 'Read it in step 2.' in refused
 
 
-def test_beyond3_a_definition_that_is_changed_itself_is_read_anew() -> None:
+@pytest.mark.parametrize('extra', ['', '\ud800'], ids=['text', 'half a surrogate pair'])
+def test_beyond3_a_definition_that_is_changed_itself_is_read_anew(extra: str) -> None:
     """Also where the toolset gives the same object again; what was built before keeps what it said."""
-    code_mode, tool = CodeMode[None](), ToolDefinition(name='act', description='Ada')
+    code_mode, tool = CodeMode[None](), ToolDefinition(name='act', description=f'Ada{extra}')
     first = code_mode.catalog_of([tool], {}, [])
-    tool.description = 'Bo'
+    tool.description = f'Bo{extra}'
     second = code_mode.catalog_of([tool], {}, [])
+    assert code_mode.catalog_of([tool], {}, []) is second
     assert ['Ada' in catalog.shown for catalog in (first, second)] == [True, False]
 
 

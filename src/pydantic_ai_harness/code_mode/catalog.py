@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from pydantic_ai.tools import ToolDefinition
+from pydantic_core import PydanticSerializationError, to_json
 
 from pydantic_ai_harness.errors import ToolNameConflictError
 from pydantic_ai_harness.narrowing import is_list, is_text_mapping
@@ -135,8 +136,12 @@ def digest_of(
         )
         for tool in tools
     ]
-    text = repr((rows, groups, [tool.name for tool in hidden], lookup_names))
-    return hashlib.sha256(text.encode(errors='surrogatepass')).digest()
+    everything = rows, groups, [tool.name for tool in hidden], lookup_names
+    try:
+        text = to_json(everything, inf_nan_mode='constants')
+    except PydanticSerializationError:  # not JSON: halves of surrogate pairs, or objects of Python
+        text = repr(everything).encode(errors='surrogatepass')
+    return hashlib.sha256(text).digest()
 
 
 def _function_names(tools: Sequence[ToolDefinition], lookup_names: LookupNames | None) -> dict[str, ToolDefinition]:
@@ -162,9 +167,11 @@ def _name_of(tool: ToolDefinition) -> str:
 def _group_names(origins: Iterable[str]) -> dict[str, str]:
     """By the ids of servers and toolsets, what they are called in code."""
     names = {'': ''}
+    taken: set[str] = set()
     for origin in origins:
         if origin not in names:
-            names[origin] = free_name(to_group_name(origin) or 'group', set(names.values()))
+            names[origin] = free_name(to_group_name(origin) or 'group', taken)
+            taken.add(names[origin])
     return names
 
 

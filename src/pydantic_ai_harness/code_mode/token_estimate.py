@@ -28,8 +28,7 @@ def fits(text: str, max_tokens: int) -> bool:
 
 def _tokens_of(piece: str) -> int:
     if piece[-1].isascii() and piece[-1].isalpha():
-        beyond = max(0, len(piece) - _LONGEST_WORD)
-        return 1 if len(piece) <= _LONG_WORD else 2 + (beyond + 3) // 4
+        return 1 if len(piece) <= _LONG_WORD else 2 + max(0, len(piece) - _LONGEST_WORD + 3) // 4
     if piece[-1].isdigit() or piece.isspace() or not piece.isascii():
         return 1
     return (len(piece) + 1) // 2
