@@ -157,6 +157,7 @@ def test_beyond3_descriptions_that_are_spelt_alike_are_one(one: str, other: str)
         ('Значение', False),
         ('値', False),
         ('Values', False),
+        ('Ac value', False),
         ('Not the value', False),
         ('Value?', False),
         ('Act of the value', False),

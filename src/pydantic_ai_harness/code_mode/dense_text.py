@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TypeAlias
@@ -64,10 +64,10 @@ def dense_text(functions: Iterable[Function], definitions: TypeDefinitions) -> s
     return '\n\n'.join([*blocks, *types, *(_function_text(function, shared) for function in functions)])
 
 
-def _shared_arguments(functions: Iterable[Function], types: Iterable[str]) -> _Shared:
+def _shared_arguments(functions: Sequence[Function], types: Iterable[str]) -> _Shared:
     """What saves tokens when it is declared once; the most used of a name keeps it, others get a number."""
     uses = Counter(_Argument.of(parameter, function) for function in functions for parameter in function.parameters)
-    taken = {*types, *(argument.name for argument in uses)}
+    taken = {*types, *(function.name for function in functions), *(argument.name for argument in uses)}
     shared: dict[_Argument, str] = {}
     on_top: set[str] = set()
     for argument, count in itertools.takewhile(lambda item: item[1] > 1, uses.most_common()):
@@ -145,7 +145,7 @@ def _only_names(parameter: Parameter, function: Function) -> bool:
     ]
     said = f' {" ".join(reversed(" ".join(words).split(" of ")))} '
     name = f' {_name_words(parameter.name)} '
-    return said.endswith(name) and said.removesuffix(name) in f' {_name_words(function.name)}'
+    return said.endswith(name) and f'{said.removesuffix(name)} ' in f' {_name_words(function.name)} '
 
 
 def _name_words(name: str) -> str:
