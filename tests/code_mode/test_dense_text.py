@@ -9,7 +9,7 @@ from typing import Literal
 
 import pytest
 from pydantic_ai import Agent
-from pydantic_ai.tools import Tool
+from pydantic_ai.tools import Tool, ToolDefinition
 from pydantic_ai.toolsets import FunctionToolset
 
 from pydantic_ai_harness import CodeMode
@@ -51,12 +51,13 @@ def test_beyond3_the_dense_form_says_everything(server: str) -> None:
     head, blocks = parts_of(catalog.dense)
     for function in catalog.functions.values():
         block = blocks[function.name]
-        assert words(function.description) <= words(block)
+        assert squeezed(function.description.replace('\\', '\\\\')) in squeezed(block)
         for parameter in function.parameters:
             said = line_of(parameter, block, head)
             assert parameter.type.shown in said
-            assert parameter.required or parameter.default is None or f'= {parameter.default}' in said
-            assert words(parameter.description) <= words(f'{said} {function.name}'), parameter.description
+            assert parameter.required or parameter.default is None or f'={parameter.default}' in said
+            if not is_told_by_names(parameter, function.name):
+                assert squeezed(parameter.description) in squeezed(said)
 
 
 def parts_of(text: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
@@ -68,25 +69,104 @@ def parts_of(text: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
 
 
 def line_of(parameter: Parameter, block: str, head: Mapping[str, str]) -> str:
-    """Where an argument is declared: in its function, or on top if it stands there without a type."""
+    """Where an argument is declared: in its function, or on top under its name or the one that stands for its type."""
     name = parameter.name
     for line in block.split('"""', maxsplit=1)[0].splitlines():
         code = line.split(' # ')[0]
+        end = '' if parameter.required else '=...'
+        found = re.search(rf'(?:^ |\(|, ){name}(?:: (\w+))?{end}(?:[,)]|$)', code)
+        if found and (on_top := found[1] or name) in head:
+            return f'{name}{head[on_top]}'
         if found := re.search(rf'(?:^ |\(|, ){name}: ', code):
             return f'{name}: {line[found.end() :]}'
-        if re.search(rf'(?:^ |\(|, ){name}{"" if parameter.required else "=..."}(?:[,)]|$)', code):
-            return f'{name}{head[name]}'
     pytest.fail(f'{name} is not in {block}')
 
 
-FILLERS = 'a an the of to for this that is are be in on at by from with and as it its'
+def squeezed(text: str) -> str:
+    """Without the letter case, and what separates words from each other."""
+    return ' '.join(text.split()).removesuffix('.').lower()
 
 
-def words(text: str) -> set[str]:
-    """Without those that tell nothing."""
-    return {word.lower().rstrip('s') for word in re.findall(r'[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+', text)} - set(
-        FILLERS.split()
-    )
+def is_told_by_names(parameter: Parameter, function: str) -> bool:
+    """Whether a description is one of those that can be made of the names."""
+    words = ' '.join(re.findall(r'[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+', parameter.name)).lower().split()
+    before = function.lower().split('_')
+    runs = [before[start:end] for start in range(len(before)) for end in range(start, len(before) + 1)]
+    phrases = [[*run, *words] for run in runs]
+    made = {' '.join(phrase) for phrase in phrases}
+    made |= {' '.join([*p[at:], 'of', *p[:at]]) for p in phrases for at in range(1, len(p))}
+    return re.sub(r'\b(a|an|the) ', '', squeezed(parameter.description)) in made
+
+
+def declared(*described: tuple[str, str]) -> str:
+    """The dense text of functions that have one argument of the same name each."""
+    return Catalog.build(
+        [
+            ToolDefinition(
+                name=f'{name}_{number}',
+                parameters_json_schema={
+                    'type': 'object',
+                    'properties': {'value': {'type': 'string', 'description': description}},
+                },
+            )
+            for name, description in described
+            for number in range(3)
+        ]
+    ).dense
+
+
+@pytest.mark.parametrize(
+    ('one', 'other'),
+    [
+        ('Only those after this date, not before', 'Only those before this date, not after'),
+        ('From the source to the target', 'To the source from the target'),
+        ('A number > 0', 'A number < 0'),
+        ('-1 for all', '1 for all'),
+        ('Maximum number of results', 'Maximum number of results (1-50)'),
+        ('Время начала', 'Время конца'),
+        ('開始日', '終了日'),
+        ('With a format of HH:mm', 'With a format of HH:MM'),
+        ('Is it so', 'Is it so?'),
+    ],
+)
+def test_beyond3_descriptions_that_differ_are_kept_apart(one: str, other: str) -> None:
+    """Order, symbols, asides and words of any script count; each function has its own, word for word."""
+    text = declared(('act', one), ('do', other))
+    head, blocks = parts_of(text)
+    for name, description in (('act_1', one), ('do_1', other)):
+        line = re.findall(r'value(?:: (\w+))?=...', blocks[name])
+        assert head[line[0] or 'value'] == f': str=None # {description}'
+
+
+@pytest.mark.parametrize(
+    ('one', 'other'),
+    [('Name of it.', 'name of  it'), ('Имя. Любое', 'имя. Любое.')],
+)
+def test_beyond3_descriptions_that_are_spelt_alike_are_one(one: str, other: str) -> None:
+    """But for spaces, the case of the first letter and a full stop at the end."""
+    assert declared(('act', one), ('do', other)).count('#') == 1
+
+
+@pytest.mark.parametrize(
+    ('description', 'says_nothing'),
+    [
+        ('The value', True),
+        ('Value of the act', True),
+        ('The act value.', True),
+        ('Value', True),
+        ('Значение', False),
+        ('値', False),
+        ('Values', False),
+        ('Ac value', False),
+        ('Not the value', False),
+        ('Value?', False),
+        ('Act of the value', False),
+        ('-value', False),
+    ],
+)
+def test_beyond3_a_description_is_left_out_only_if_the_names_say_it(description: str, *, says_nothing: bool) -> None:
+    """The words of the argument's name, in their order, maybe after some of the function's."""
+    assert (f'# {description}' not in declared(('act', description))) == says_nothing
 
 
 @over_shared_data
@@ -138,8 +218,8 @@ async def test_beyond3_the_dense_form_is_explained() -> None:
     model = ScriptedModel([])
     with pytest.warns(MissingReturnSchemaWarning):
         await make_agent(model, tools=tools, code_mode=CodeMode(catalog='full', catalog_tokens=500)).run('Go.')
-    assert 'An argument without a type is one of those declared on top' in model.description
-    assert '\nowner: str = None # Owner of the repository\n' in model.description
+    assert 'An argument without a type is the one of its name declared on top' in model.description
+    assert '\nowner: str=None # Owner of the repository\n' in model.description
     assert 'async def tool_29(owner=...):\n """Do it."""' in model.description
 
 

@@ -213,12 +213,49 @@ async def test_cm18_wrong_arguments_of_an_announced_function_bring_its_declarati
 
 async def test_cm18_tools_that_come_otherwise_are_announced_too() -> None:
     """A server may add tools while the agent runs."""
-    tools = [Tool[None](add), Tool[None](double, prepare=lambda ctx, tool: tool if ctx.run_step > 1 else None)]
+    tools = [Tool[None](add), come_later(Tool(double))]
     model = LocalModel(['await add(a=1)', 'await double(number=1)'])
     result = await agent_of(model, tools=tools).run('Go.')
     assert values(result) == [1, 2]
     assert announcements(result.all_messages()) == [announcement(['double'], 'help')]
     assert len(model.instructions) == len(model.descriptions) == 1
+
+
+def come_later(tool: Tool[None]) -> Tool[None]:
+    """The same from the second step on."""
+    tool.prepare = lambda ctx, definition: definition if ctx.run_step > 1 else None
+    return tool
+
+
+async def test_cm18_our_lookups_keep_the_names_that_the_model_has_read() -> None:
+    """A tool that comes later with one of them gets another, by which it is announced."""
+    tools = [Tool[None](add), come_later(Tool(double, name='help')), come_later(Tool(triple, name='find_functions'))]
+    model = LocalModel(
+        ['await add(a=1)', '[await help_2(number=1), await find_functions_2(number=1), "number" in help("help_2")]']
+    )
+    result = await agent_of(model, tools=tools).run('Go.')
+    assert values(result) == [1, [2, 3, True]]
+    assert announcements(result.all_messages()) == [announcement(['help_2', 'find_functions_2'], 'help')]
+    assert len(model.instructions) == len(model.descriptions) == 1
+
+
+async def test_cm18_a_listed_function_that_is_gone_is_said_to_be() -> None:
+    """The instructions still name it."""
+    tools = [Tool[None](add), Tool[None](double, prepare=lambda ctx, tool: tool if ctx.run_step == 1 else None)]
+    model = LocalModel(['await double(number=1)', 'await double(number=1)', 'await add(a=1)'])
+    result = await agent_of(model, tools=tools).run('Go.')
+    assert values(result)[::2] == [2, 1]
+    assert '`double` is not there any more: its tool was taken away.' in str(values(result)[1])
+
+
+async def test_cm18_the_definition_is_the_same_before_anything_can_be_found() -> None:
+    """It always says that functions may come later."""
+    tools = [Tool[None](add), come_later(Tool(double, defer_loading=True))]
+    model = LocalModel(['await add(a=1)', [search('double')], 'await double(number=1)'])
+    result = await agent_of(model, tools=tools).run('Go.')
+    assert values(result) == [1, 2]
+    assert len(model.descriptions) == 1
+    assert 'become functions too' in model.description
 
 
 def test_cm18_announcements_are_read_back() -> None:

@@ -150,6 +150,13 @@ async def test_beyond3_code_that_calls_an_unknown_name_reads_the_nearest() -> No
     assert '`fetch_weather_forecast` is not defined. Did you mean `get_weather`?' in str(returned.content)
 
 
+async def test_beyond3_an_unknown_name_inside_a_function_has_the_nearest_too() -> None:
+    """It is found when the function runs, since later code might have defined it."""
+    code = 'async def f():\n    return await wind_in_town(city="x")\nawait f()'
+    returned = await run_snippet(code, tools=TOOLS)
+    assert "name 'wind_in_town' is not defined. Did you mean `get_weather`?" in str(returned.content)
+
+
 async def test_beyond3_a_search_may_be_restricted_to_a_group() -> None:
     """The group is the id of the toolset; an unknown one is named with those that there are."""
     model = ScriptedModel(

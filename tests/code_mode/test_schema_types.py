@@ -736,6 +736,15 @@ _TOP = [
         [{'a': 1}],
     ),
     Case(
+        'one_of_whose_branches_have_the_same_ref',
+        {
+            'oneOf': [{'$ref': '#/$defs/A'}, {'allOf': [{'$ref': '#/$defs/A'}, properties(y=INTEGER)]}],
+            '$defs': {'A': properties(['x'], x=STRING)},
+        },
+        [{'x': 'x'}, {'x': 'x', 'y': 1}],
+        [{}, {'y': 1}],
+    ),
+    Case(
         'any_of_beside_properties_at_the_top',
         {**properties(['kind'], kind=STRING), 'anyOf': [properties(['a'], a=STRING), properties(['b'], b=INTEGER)]},
         [{'kind': 'k', 'a': 'x'}, {'kind': 'k', 'b': 1}],

@@ -48,13 +48,21 @@ class Announcer:
             told |= self._asked[1]
         new = [name for name in self.catalog.functions if name not in told and len(name) <= _MAX_NAME]
         if new:
-            ctx.enqueue(SystemPromptPart(announcement(new, self.catalog.lookup.help_name)))
+            ctx.enqueue(SystemPromptPart(announcement(new, self.catalog.lookup_names.help)))
             self._asked = ctx.run_step, frozenset(new)
+
+    def gone_from(self, problems: Iterable[str]) -> list[str]:
+        """What to add to problems of code that names functions which are listed, and not there any more."""
+        words = {word for problem in problems for word in re.findall(r'\w+', problem)}
+        gone = words & (self.listed.functions.keys() - self.catalog.functions.keys())
+        return [f'`{name}` is not there any more: its tool was taken away.' for name in sorted(gone)]
 
     @property
     def has_told_all(self) -> bool:
-        """Whether the model has read the declarations of all functions."""
-        return self.view.has_all and self.catalog.functions.keys() <= self.listed.functions.keys()
+        """Whether the model has read the declarations of all functions, as they are now."""
+        now, then = self.catalog, self.listed
+        are_listed = now.functions.items() <= then.functions.items()
+        return self.view.has_all and are_listed and now.definitions.shown.items() <= then.definitions.shown.items()
 
 
 def announcement(names: Sequence[str], help_name: str) -> str:

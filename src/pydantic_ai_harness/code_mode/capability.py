@@ -24,10 +24,11 @@ from pydantic_ai_harness.narrowing import is_collection
 from pydantic_ai_harness.sandbox import FailureKind, SandboxLimits, Session, WorkerPool, shared_pool
 from pydantic_ai_harness.sandbox.limits import MAX_PRINTED_BYTES, ResourceLimitsSetting
 
-from .catalog import Catalog
+from .catalog import Catalog, digest_of
 from .catalog_view import CatalogSetting, CatalogView
 from .engine import Engine
 from .engines import engine_named, engine_of
+from .lookup import LookupNames
 from .prompt import Grants
 from .recorded_repl import RecordedRepl
 from .recorded_step import StepRequest
@@ -41,8 +42,6 @@ from .toolset import CodeModeToolset
 from .workflow_states import TakenSession, WorkflowStates
 
 _MAX_CATALOGS = 8
-_Tools: TypeAlias = tuple[list[ToolDefinition], Mapping[str, str], list[ToolDefinition]]
-_KnownCatalog: TypeAlias = tuple[_Tools, Catalog]
 
 PositionalOsHandler: TypeAlias = Callable[[str, tuple[object, ...], dict[str, object]], object]
 """Answers an OS call from `(name, args, kwargs)`."""
@@ -105,7 +104,7 @@ class CodeMode(AbstractCapability[AgentDepsT]):
     id: str | None = 'code_mode'
     """One for each agent."""
 
-    _catalogs: list[_KnownCatalog] = field(default_factory=list[_KnownCatalog], init=False, repr=False, compare=False)
+    _catalogs: dict[bytes, Catalog] = field(default_factory=dict[bytes, Catalog], init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Validate every setting."""
@@ -177,7 +176,11 @@ class CodeMode(AbstractCapability[AgentDepsT]):
         return catalog.view(self.catalog, self.catalog_tokens)
 
     def catalog_of(
-        self, tools: list[ToolDefinition], groups: Mapping[str, str], hidden: list[ToolDefinition]
+        self,
+        tools: list[ToolDefinition],
+        groups: Mapping[str, str],
+        hidden: list[ToolDefinition],
+        lookup_names: LookupNames | None = None,
     ) -> Catalog:
         """The catalog of these tools, built once for as long as they do not change.
 
@@ -185,14 +188,13 @@ class CodeMode(AbstractCapability[AgentDepsT]):
             tools: In the order in which they are shown.
             groups: By the tools' names, where they come from.
             hidden: Tools that may become functions later.
+            lookup_names: What the model has read that `help` and `find_functions` are called.
         """
-        key = tools, groups, hidden
-        for known, catalog in self._catalogs:
-            if known == key:
-                return catalog
-        catalog = Catalog.build(tools, groups, hidden)
-        self._catalogs.insert(0, (key, catalog))
-        del self._catalogs[_MAX_CATALOGS:]
+        key = digest_of(tools, groups, hidden, lookup_names)
+        catalog = self._catalogs.pop(key, None) or Catalog.build(tools, groups, hidden, lookup_names)
+        self._catalogs[key] = catalog
+        if len(self._catalogs) > _MAX_CATALOGS:
+            del self._catalogs[next(iter(self._catalogs))]
         return catalog
 
     def new_run_state(self, ctx: RunContext[AgentDepsT]) -> RunState:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import builtins
+import hashlib
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from pydantic_ai.tools import ToolDefinition
+from pydantic_core import PydanticSerializationError, to_json
 
 from pydantic_ai_harness.errors import ToolNameConflictError
 from pydantic_ai_harness.narrowing import is_list, is_text_mapping
@@ -18,7 +21,7 @@ from pydantic_ai_harness.sandbox import FunctionKind
 from .catalog_view import CatalogSetting, CatalogView, view_of
 from .dense_text import dense_text
 from .function import Function, Parameter
-from .lookup import HELP, Lookup
+from .lookup import HELP, Lookup, LookupNames
 from .python_text import free_name, is_name, to_group_name, to_name
 from .schema_types import SchemaTypes
 from .type_definitions import TYPING_NAMES, Member, TypeDefinitions
@@ -35,8 +38,7 @@ class Catalog:
 
     functions: Mapping[str, Function]
     definitions: TypeDefinitions = field(repr=False)
-    names: frozenset[str] = frozenset()
-    """Those of the functions, and those that functions found later will have."""
+    lookup_names: LookupNames
     _views: dict[tuple[CatalogSetting, int], CatalogView] = field(
         default_factory=dict[tuple[CatalogSetting, int], CatalogView], init=False, repr=False, compare=False
     )
@@ -47,6 +49,7 @@ class Catalog:
         tools: Sequence[ToolDefinition],
         groups: Mapping[str, str] | None = None,
         hidden: Sequence[ToolDefinition] = (),
+        lookup_names: LookupNames | None = None,
     ) -> Catalog:
         """Name the tools and read their schemas.
 
@@ -54,19 +57,23 @@ class Catalog:
             tools: In the order in which they are shown.
             groups: By the tools' own names, where they come from. `None` goes by `ToolDefinition.toolset_id`.
             hidden: Tools that may become functions later, and whose names are kept for them.
+            lookup_names: Names that no tool gets, since the model knows our own functions by them. `None` lets tools
+                have their names.
 
         Raises:
             ToolNameConflictError: Two tools end up under one name.
         """
-        all_names = _function_names([*tools, *hidden])
+        all_names = _function_names([*tools, *hidden], lookup_names)
         names = dict(itertools.islice(all_names.items(), len(tools)))
         definitions = TypeDefinitions(reserved=set(all_names))
         given = groups or {}
+        origins = {name: given.get(tool.name) or tool.toolset_id or '' for name, tool in names.items()}
+        group_names = _group_names(origins.values())
         functions = {
-            name: _function(name, tool, definitions, given.get(tool.name) or tool.toolset_id or '')
+            name: _function(name, tool, definitions, group_names[origins[name]], origins[name])
             for name, tool in names.items()
         }
-        return cls(functions, definitions, frozenset(all_names))
+        return cls(functions, definitions, lookup_names or LookupNames.beside(all_names))
 
     def view(self, setting: CatalogSetting, max_tokens: int) -> CatalogView:
         """What the model reads of it, worked out once."""
@@ -78,7 +85,7 @@ class Catalog:
     @cached_property
     def lookup(self) -> Lookup:
         """Finds functions for code that has not seen all of them."""
-        return Lookup(self.functions, self.definitions.shown, self.names)
+        return Lookup(self.functions, self.definitions, self.lookup_names)
 
     @cached_property
     def kinds(self) -> Mapping[str, FunctionKind]:
@@ -110,12 +117,39 @@ class Catalog:
         return [function.tool.name for function in self.functions.values() if not function.tool.return_schema]
 
 
-def _function_names(tools: Sequence[ToolDefinition]) -> dict[str, ToolDefinition]:
+def digest_of(
+    tools: Sequence[ToolDefinition],
+    groups: Mapping[str, str],
+    hidden: Sequence[ToolDefinition],
+    lookup_names: LookupNames | None,
+) -> bytes:
+    """The same for all that builds the same catalog; tools that were changed in place have another."""
+    rows = [
+        (
+            tool.name,
+            tool.description,
+            tool.parameters_json_schema,
+            tool.return_schema,
+            tool.sequential,
+            tool.toolset_id,
+            _is_mcp(tool),
+        )
+        for tool in tools
+    ]
+    everything = rows, groups, [tool.name for tool in hidden], lookup_names
+    try:
+        text = to_json(everything, inf_nan_mode='constants')
+    except PydanticSerializationError:  # not JSON: halves of surrogate pairs, or objects of Python
+        text = repr(everything).encode(errors='surrogatepass')
+    return hashlib.sha256(text).digest()
+
+
+def _function_names(tools: Sequence[ToolDefinition], lookup_names: LookupNames | None) -> dict[str, ToolDefinition]:
+    wanted = [_name_of(tool) for tool in tools]
+    kept = (lookup_names.help, lookup_names.find) if lookup_names else ()
     names: dict[str, ToolDefinition] = {}
-    for tool in tools:
-        name = to_name(tool.name) or 'tool'
-        if (hasattr(builtins, name) and name != HELP) or name in TYPING_NAMES:
-            name = f'{name}_'
+    for tool, base in zip(tools, wanted, strict=True):
+        name = free_name(base, {*wanted, *kept}) if base in kept else base
         if (other := names.get(name)) is not None:
             raise ToolNameConflictError(
                 f'The tools {other.name!r} and {tool.name!r} would both be called {name!r} in code. '
@@ -125,9 +159,27 @@ def _function_names(tools: Sequence[ToolDefinition]) -> dict[str, ToolDefinition
     return names
 
 
-def _function(name: str, tool: ToolDefinition, definitions: TypeDefinitions, group: str) -> Function:
+def _name_of(tool: ToolDefinition) -> str:
+    name = to_name(tool.name) or 'tool'
+    return f'{name}_' if (hasattr(builtins, name) and name != HELP) or name in TYPING_NAMES else name
+
+
+def _group_names(origins: Iterable[str]) -> dict[str, str]:
+    """By the ids of servers and toolsets, what they are called in code."""
+    names = {'': ''}
+    taken: set[str] = set()
+    for origin in origins:
+        if origin not in names:
+            names[origin] = free_name(to_group_name(origin) or 'group', taken)
+            taken.add(names[origin])
+    return names
+
+
+def _function(name: str, tool: ToolDefinition, definitions: TypeDefinitions, group: str, origin: str) -> Function:
     parameters, is_open = _parameters(tool, name, definitions)
-    return Function(name, tool, parameters, is_open, _returns(tool, name, definitions), to_group_name(group))
+    returns = _returns(tool, name, definitions)
+    # A copy: the next step may change the description of the tool in place.
+    return Function(name, copy(tool), parameters, is_open, returns, group, origin)
 
 
 def _parameters(tool: ToolDefinition, name: str, definitions: TypeDefinitions) -> tuple[tuple[Parameter, ...], bool]:
@@ -208,5 +260,8 @@ def _keys(required: object) -> Sequence[object]:
 def _mcp_properties(tool: ToolDefinition) -> Mapping[str, object]:
     """The properties of the results of an MCP tool."""
     properties: object = (tool.return_schema or {}).get('properties')
-    is_mcp = bool(tool.metadata) and {'annotations', 'meta'} <= tool.metadata.keys()
-    return properties if is_mcp and is_text_mapping(properties) else {}
+    return properties if _is_mcp(tool) and is_text_mapping(properties) else {}
+
+
+def _is_mcp(tool: ToolDefinition) -> bool:
+    return bool(tool.metadata) and {'annotations', 'meta'} <= tool.metadata.keys()

@@ -38,6 +38,8 @@ class FailedSnippet:
     ledger: Ledger
     limits: dict[FailureKind, str]
     """What each exhausted limit is: 'the 30 s of sandbox time for one `run_code` call'."""
+    hint: str = ''
+    """What may have been meant, after the message."""
 
 
 def failure_text(snippet: FailedSnippet) -> str:
@@ -106,7 +108,7 @@ def _error_headline(snippet: FailedSnippet) -> str:
     failed = snippet.failed
     message = _cut(failed.message, _MAX_MESSAGE)
     error = f'{failed.error_type}: {message}' if message else failed.error_type
-    return f'The code failed with {error}'
+    return f'The code failed with {error}{snippet.hint}'
 
 
 def _limit_headline(snippet: FailedSnippet) -> str:

@@ -342,8 +342,13 @@ def undefined_text(name: str, catalog: Catalog) -> str:
         return f'the sandbox has no `{name}`; use {instead}'
     if name in catalog.definitions.shown:
         return f'`{name}` is only the shape of a dict: write a dict, `{{...}}`'
+    return f'`{name}` is not defined{meant_text(name, catalog)}'
+
+
+def meant_text(name: str, catalog: Catalog) -> str:
+    """Which functions whoever wrote an unknown name may have meant; empty if there is none like it."""
     near = catalog.lookup.nearest(name)
-    return f'`{name}` is not defined' + (f'. Did you mean {" or ".join(f"`{one}`" for one in near)}?' if near else '')
+    return f'. Did you mean {" or ".join(f"`{one}`" for one in near)}?' if near else ''
 
 
 def missing_module_text(module: str) -> str:

@@ -10,14 +10,14 @@ from pydantic_ai.tools import ToolDefinition
 
 from pydantic_ai_harness.sandbox import FunctionKind
 
-from .python_text import as_comment, as_docstring, free_name
+from .python_text import as_comment, as_docstring, cut, free_name
 from .type_text import ANY, NONE, TypeText, union
 
 _INDENT = '    '
 _SENTENCE_END = re.compile(r'(?<=[.!?])\s')
 _MAX_SUMMARY = 120
-_MAX_DESCRIPTION = 4_000
-"""Characters; the longest of 414 real tools has 3,216."""
+_LOOKED_THROUGH = 1_000
+"""Letters in which the first sentence is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,9 @@ class Function:
     """Whether arguments are allowed that the schema does not name."""
     returns: TypeText
     group: str = ''
-    """Where the tool comes from: the id of its server or toolset. Empty if it has none."""
+    """Where the tool comes from, as it is called in code. Empty if that has no id."""
+    origin: str = ''
+    """The id of the server or toolset itself."""
 
     @property
     def kind(self) -> FunctionKind:
@@ -88,7 +90,7 @@ class Function:
     @property
     def summary(self) -> str:
         """The first sentence of the description, on one line, cut to a length; empty if there is none."""
-        sentence = _SENTENCE_END.split(as_comment(self.description), maxsplit=1)[0]
+        sentence = _SENTENCE_END.split(as_comment(self.description[:_LOOKED_THROUGH]), maxsplit=1)[0]
         return sentence if len(sentence) <= _MAX_SUMMARY else f'{sentence[:_MAX_SUMMARY].rstrip()}…'
 
     @property
@@ -148,10 +150,3 @@ class Function:
         return (
             f'{"" if self.kind == "plain" else "async "}def {self.name}({starred}{", ".join(parameters)}) -> {returns}'
         )
-
-
-def cut(description: str) -> str:
-    """A description that does not crowd out others, with a mark where it ends too soon."""
-    if len(description) <= _MAX_DESCRIPTION:
-        return description
-    return f'{description[:_MAX_DESCRIPTION].rstrip()}… [cut; all of it is in the help of the function]'

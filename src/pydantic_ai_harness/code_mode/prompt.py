@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .catalog_view import CatalogMode, CatalogView
-from .lookup import Lookup
+from .lookup import LookupNames
 
 MODULES = (
     'asyncio',
@@ -75,28 +75,28 @@ def run_code_description(functions: str, grants: Grants, *, max_tool_calls: int,
     return '\n'.join([introduction, *points, '', functions])
 
 
-def functions_instructions(view: CatalogView, lookup: Lookup) -> str:
+def functions_instructions(view: CatalogView, names: LookupNames) -> str:
     """What the instructions say when the functions do not stand in the description."""
-    return f'# Functions of `run_code`\n\n{functions_text(view, lookup)}'
+    return f'# Functions of `run_code`\n\n{functions_text(view, names)}'
 
 
-def functions_text(view: CatalogView, lookup: Lookup) -> str:
+def functions_text(view: CatalogView, names: LookupNames) -> str:
     """The functions, in a fence that their texts cannot close, and how to find out more."""
     if not view.text:
         return 'There are no functions to call.'
     fence = _FENCE
     while fence in view.text:
         fence += '`'
-    heading = _HEADINGS[view.mode].format(help=lookup.help_name, find=lookup.find_name)
+    heading = _HEADINGS[view.mode].format(help=names.help, find=names.find)
     return f'{heading}\n\n{fence}python\n{view.text}\n{fence}'
 
 
 _HEADINGS: dict[CatalogMode, str] = {
     'full': 'Functions:',
     'dense': (
-        'Functions; all arguments are keywords. An argument without a type is one of those declared on top, `=...` can '
-        'be left out, and a result without a type is `Any`. `{help}(f)` returns one declaration, whole; it is called '
-        'in code, without `await`, and is free.'
+        'Functions; all arguments are keywords. An argument without a type is the one of its name declared on top, and '
+        '`x: x2` is the one declared there as `x2`. `=...` can be left out, and a result without a type is `Any`. '
+        '`{help}(f)` returns one declaration, whole; it is called in code, without `await`, and is free.'
     ),
     'brief': (
         'Functions, all `async def` unless it says otherwise; `name=...` can be left out. `{help}(f, g)` returns '

@@ -13,6 +13,8 @@ _NOT_IN_NAMES = re.compile(r'[^A-Za-z0-9_]+')
 _CONTROLS = re.compile(r'[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]')
 _NOT_IN_GROUPS = re.compile(r'[^A-Za-z0-9_.-]+')
 _MAX_GROUP = 60
+MAX_DESCRIPTION = 4_000
+"""Characters; the longest of 414 real tools has 3,216."""
 _SPACE = re.compile(r'\s+')
 _CLOSING_QUOTE = re.compile(r'"(?=""|\Z)')
 _PIECE = re.compile(rb'#[^\n]*|([A-Za-z]*)("""|\'\'\'|"|\')|\w+|.', re.DOTALL)
@@ -51,6 +53,13 @@ def free_name(base: str, taken: Container[str]) -> str:
     while name in taken:
         name, number = f'{base}_{number}', number + 1
     return name
+
+
+def cut(description: str) -> str:
+    """A description that does not crowd out others, with a mark where it ends too soon."""
+    if len(description) <= MAX_DESCRIPTION:
+        return description
+    return f'{description[:MAX_DESCRIPTION].rstrip()}… [cut; all of it is in the help of the function]'
 
 
 def as_comment(text: str) -> str:

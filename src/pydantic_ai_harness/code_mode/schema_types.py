@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeAlias, TypeGuard
 from urllib.parse import unquote
 
 from .python_text import as_comment, is_name, to_name
-from .type_definitions import Member, TypeDefinitions, class_text
+from .type_definitions import Definition, Member, TypeDefinitions
 from .type_text import ANY, BINARY, NONE, TypeText, literals, union
 
 JsonSchema: TypeAlias = Mapping[str, Any]
@@ -35,6 +34,9 @@ class ObjectShape:
     required: frozenset[str]
     is_open: bool
     """Whether other keys are allowed in so many words."""
+
+
+_NO_SHAPE = ObjectShape({}, frozenset(), is_open=False)
 
 
 class SchemaTypes:
@@ -62,7 +64,7 @@ class SchemaTypes:
 
     def members(self, schema: JsonSchema, hint: str) -> tuple[list[Member], bool]:
         """The properties of an object schema, and whether it allows others."""
-        shape = self._shape(schema, set(), alternatives=True)
+        shape = self._shape(schema, {}, alternatives=True)
         members = [
             Member(
                 key=key,
@@ -159,42 +161,42 @@ class SchemaTypes:
     ) -> TypeText:
         base = to_name(wanted) or 'Object'
         name = self._definitions.reserve(base)
-        is_open = self._shape(schema, set(), alternatives=True).is_open
+        is_open = self._shape(schema, {}, alternatives=True).is_open
         announce(self._typed_dict_text(name, is_open=is_open))
         members, _ = self.members(schema, wanted)
-        text = partial(class_text, must_quote=self._definitions.is_undefined_in)
-        shown = text(name, [(m, m.type.shown) for m in members], _description(schema), is_open=is_open)
-        checked = text(name, [(m, m.type.checked) for m in members], '', is_open=False)
-        return self._typed_dict_text(self._definitions.define(name, base, shown, checked), is_open=is_open)
+        must_quote = self._definitions.is_undefined_in
+        definition = Definition.of(name, members, _description(schema), is_open=is_open, must_quote=must_quote)
+        return self._typed_dict_text(self._definitions.define(name, base, definition), is_open=is_open)
 
     def _typed_dict_text(self, name: str, *, is_open: bool) -> TypeText:
         return TypeText.of(name, 'dict[str, Any]' if is_open else name)
 
     def _is_object(self, schema: JsonSchema) -> bool:
         """Whether it has properties of its own, not only in some of its alternatives."""
-        return not _MAKE_OBJECTS.isdisjoint(schema) and bool(self._shape(schema, set(), alternatives=False).properties)
+        return not _MAKE_OBJECTS.isdisjoint(schema) and bool(self._shape(schema, {}, alternatives=False).properties)
 
     # -- references and combinations -----------------------------------------------------------------------------
 
-    def _shape(self, schema: JsonSchema, seen: set[str], *, alternatives: bool) -> ObjectShape:
-        shapes = [_own_shape(schema)]
-        ref = schema.get('$ref')
+    def _shape(self, schema: JsonSchema, known: dict[str, ObjectShape], *, alternatives: bool) -> ObjectShape:
+        """The shape of a schema; `known` has those of references that were met on the way."""
         parts = _schemas(schema.get('allOf'))
-        if isinstance(ref, str) and ref not in seen and (target := self._resolve(ref)) is not None:
-            seen.add(ref)
-            parts.append(target)
-        shapes += [self._shape(part, seen, alternatives=alternatives) for part in parts]
+        shapes = [_own_shape(schema), *(self._shape(part, known, alternatives=alternatives) for part in parts)]
+        if isinstance(ref := schema.get('$ref'), str):
+            if ref not in known:
+                known[ref] = _NO_SHAPE  # for what refers to itself
+                known[ref] = self._shape(self._resolve(ref) or _NOTHING, known, alternatives=alternatives)
+            shapes.append(known[ref])
         if alternatives:
-            shapes += self._alternatives(schema, seen)
+            shapes += self._alternatives(schema, known)
         return _merged(shapes)
 
-    def _alternatives(self, schema: JsonSchema, seen: set[str]) -> list[ObjectShape]:
+    def _alternatives(self, schema: JsonSchema, known: dict[str, ObjectShape]) -> list[ObjectShape]:
         dependent = schema.get('dependentSchemas')
         maybe = _schemas(
             [schema.get('then'), schema.get('else'), *(dependent.values() if _is_schema(dependent) else ())]
         )
         groups = [_schemas(schema.get('anyOf')), _schemas(schema.get('oneOf')), *([one, _NOTHING] for one in maybe)]
-        return [_either([self._shape(branch, seen, alternatives=True) for branch in group]) for group in groups]
+        return [_either([self._shape(branch, known, alternatives=True) for branch in group]) for group in groups]
 
     def _resolve(self, ref: str) -> JsonSchema | None:
         if ref != '#' and not ref.startswith('#/'):

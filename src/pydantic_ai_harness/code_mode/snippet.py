@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import warnings
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -19,8 +20,10 @@ from .catalog import Catalog
 from .dispatch import Dispatcher
 from .driver import Driver, Paused, SleepAllowance
 from .failures import RESET, FailedSnippet, at_line, done_lines, failure_text, not_run_text, unreturnable_text
+from .findings import meant_text
 from .last_value import NamedCode, find_opaque, is_surely_opaque, looks_opaque, name_last_value
 from .ledger import Ledger
+from .lookup import CountedLookups
 from .outside_answers import Denied
 from .packing import plain
 from .pause_record import PauseRecord, stored_answers, stored_calls, stored_requests
@@ -35,6 +38,7 @@ from .typecheck import SessionTypes
 if TYPE_CHECKING:
     from .capability import CodeMode
 
+_UNDEFINED = re.compile(r"name '(\w+)' is not defined")  # as the sandbox says it (Monty 1.4.0)
 Start: TypeAlias = Callable[[Driver], Awaitable[Finished | Failed | Paused]]
 
 
@@ -74,7 +78,8 @@ class SnippetRun(Generic[AgentDepsT]):
         then = None if restart else lambda: snippet
         if problems := await types.problems(code, self.catalog, self.run.repl, then):
             unseen = self.catalog.lookup.named_in(problems) if self.dispatcher.explains else ''
-            text = not_run_text(problems, unseen)
+            announcer = self.run.announcer
+            text = not_run_text([*problems, *(announcer.gone_from(problems) if announcer else [])], unseen)
             raise ModelRetry(f'{text}\n\n{RESET}' if self.run.has_given_away else text)
         if restart:
             await self.run.reset()
@@ -142,7 +147,7 @@ class SnippetRun(Generic[AgentDepsT]):
         return Snippet(
             code=code,
             functions=self.catalog.kinds,
-            lookups=self.catalog.lookup.functions,
+            lookups=CountedLookups(self.catalog.lookup).functions,
             admit=self.ledger.admit,
             mounts=self.settings.mounts,
         )
@@ -220,14 +225,20 @@ class SnippetRun(Generic[AgentDepsT]):
                 printed=self.run.repl.printed,
                 ledger=self.ledger,
                 limits=self.settings.limit_names,
+                hint=self._hint(failed),
             )
         )
+
+    def _hint(self, failed: Failed) -> str:
+        """Functions like a name that the check could not know to be missing: it stands inside a function."""
+        found = _UNDEFINED.fullmatch(failed.message) if failed.error_type == 'NameError' else None
+        return meant_text(found[1], self.catalog) if found is not None else ''
 
     async def _data(self, value: object, named: NamedCode, printed: str) -> object:
         try:
             if isinstance(value, CannotCrossError):
                 raise value
-            if looks_opaque(value, self.catalog.functions):
+            if looks_opaque(value, {*self.catalog.functions, *self.catalog.lookup.functions}):
                 await self._refuse_opaque(value, named)
             return from_sandbox(value)
         except CannotCrossError as error:

@@ -112,12 +112,8 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
                 'Rename yours, or prefix its toolset with `toolset.prefixed(...)`.'
             )
         placed = await place_all(tools, ctx, self.settings.tools)
-        functions = [tool.tool_def for tool in placed.inside.values()]
-        catalog = self.settings.catalog_of(functions, placed.groups, placed.hidden)
+        catalog = self._catalog(placed)
         self._warn_once(catalog)
-        if self.settings.dynamic_catalog and self.run is not None:
-            self.run.announcer = self.run.announcer or self._announcer(placed)
-            self.run.announcer.catalog = catalog
         return {**placed.native, RUN_CODE: self._run_code_tool(catalog, placed)}
 
     async def get_instructions(
@@ -130,7 +126,7 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
             return given
         announcer.announce(ctx)
         parts = [given] if isinstance(given, (str, InstructionPart)) else given or []
-        return [*parts, InstructionPart(functions_instructions(announcer.view, announcer.listed.lookup))]
+        return [*parts, InstructionPart(functions_instructions(announcer.view, announcer.listed.lookup_names))]
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
@@ -168,6 +164,15 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
         # Which pause was consented to, nobody says: its calls are asked about again.
         return None if token is None else Resumption(token, {}, done)
 
+    def _catalog(self, placed: PlacedTools[AgentDepsT]) -> Catalog:
+        functions = [tool.tool_def for tool in placed.inside.values()]
+        if not self.settings.dynamic_catalog or self.run is None:
+            return self.settings.catalog_of(functions, placed.groups, placed.hidden)
+        announcer = self.run.announcer = self.run.announcer or self._announcer(placed)
+        names = announcer.listed.lookup_names
+        announcer.catalog = self.settings.catalog_of(functions, placed.groups, placed.hidden, names)
+        return announcer.catalog
+
     def _announcer(self, placed: PlacedTools[AgentDepsT]) -> Announcer:
         start = [tool.tool_def for tool in placed.inside.values() if not tool.tool_def.defer_loading]
         listed = self.settings.catalog_of(start, placed.groups, placed.later)
@@ -181,10 +186,10 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
                 description=run_code_description(
                     LISTED_APART
                     if self.settings.dynamic_catalog
-                    else functions_text(self.settings.view_of(catalog), catalog.lookup),
+                    else functions_text(self.settings.view_of(catalog), catalog.lookup_names),
                     self.settings.grants,
                     max_tool_calls=self.settings.max_tool_calls,
-                    may_grow=bool(placed.later),
+                    may_grow=self.settings.dynamic_catalog or bool(placed.later),
                 ),
                 parameters_json_schema=_PARAMETERS_SCHEMA,
                 sequential=True,
@@ -217,7 +222,7 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
             ctx.tool_call_id or RUN_CODE, tool.catalog.functions, self.settings.max_tool_calls, now=run.engine.now
         )
         has_read_all = run.announcer.has_told_all if run.announcer else self.settings.view_of(tool.catalog).has_all
-        explains = None if has_read_all else tool.catalog.lookup.help
+        explains = None if has_read_all else tool.catalog.lookup.declared
         dispatcher = Dispatcher(manager, ctx, run.media, run.engine, explains=explains, pauses=self.settings.pauses)
         if self.settings.pauses and any(mount.mode == 'overlay' for mount in self.settings.mounts):
             dispatcher.cannot_wait = 'what it writes to an overlay mount lives only as long as it runs'

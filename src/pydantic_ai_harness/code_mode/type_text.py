@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 _LITERAL_TYPES = (str, int, bool, type(None))
 _MAX_LITERALS = 60
+_MAX_LITERAL_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +45,19 @@ BINARY = TypeText(('bytes', 'str'), ('bytes', 'str'))
 
 
 def literals(values: Sequence[object]) -> TypeText:
-    """The type of exactly these values; wider where Python has no such literals, or they are too many."""
-    widened = [_type_name(value) for value in values if not isinstance(value, _LITERAL_TYPES)]
-    named = [value for value in values if isinstance(value, _LITERAL_TYPES)]
+    """The type of exactly these values; wider where Python has no such literals, or they are too many or too long."""
+    widened = [_type_name(value) for value in values if not _can_be_named(value)]
+    named = [value for value in values if _can_be_named(value)]
     if widened or len(named) > _MAX_LITERALS:
         return union([TypeText.of(name) for name in [*widened, *(_type_name(value) for value in named)]])
     texts = list(dict.fromkeys(repr(value) for value in named if value is not None))
     parts = [TypeText.of(f'Literal[{", ".join(texts)}]')] if texts else []
     return union([*parts, NONE] if None in named else parts)
+
+
+def _can_be_named(value: object) -> bool:
+    is_short = not isinstance(value, str) or len(value) <= _MAX_LITERAL_LENGTH
+    return isinstance(value, _LITERAL_TYPES) and is_short
 
 
 def _type_name(value: object) -> str:
