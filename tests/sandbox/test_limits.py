@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from decimal import Decimal
 from typing import Any
 
@@ -203,3 +204,14 @@ def refusal(setting: Any) -> str:
     with pytest.raises(ConfigurationError) as refused:
         SandboxLimits.parse(setting)
     return str(refused.value)
+
+
+def test_cm10_what_the_host_answers_at_once_counts_as_time(pool: WorkerPool) -> None:
+    session = Session(pool, limits=SHORT)
+    began = time.monotonic()
+    step = session.feed(
+        Snippet(code='while True:\n    try:\n        missing()\n    except NameError:\n        pass')
+    ).result()
+    assert isinstance(step, Failed)
+    assert step.kind is FailureKind.TIME
+    assert time.monotonic() - began < 5

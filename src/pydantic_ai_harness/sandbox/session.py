@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
@@ -334,7 +335,11 @@ class Session:
     def _drive(self, snapshot: SyncSnapshot) -> Step:
         """Go on until the code has ended or can go no further, taking every call that it does not wait for."""
         requests: list[Request] = []
+        began, seconds = time.monotonic(), self._limits.max_duration_secs
         while not isinstance(snapshot, MontyComplete):
+            # Monty counts the sandbox's time only, and what the host answers at once takes time too.
+            if seconds is not None and time.monotonic() - began > seconds:
+                return self._lose(FailureKind.TIME, 'the host answered for too long')
             if isinstance(snapshot, FutureSnapshot):
                 if not snapshot.pending_call_ids:
                     return self._lose_to_a_dead_await()
