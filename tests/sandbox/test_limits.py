@@ -16,6 +16,7 @@ from pydantic_ai_harness.sandbox import (
     Needs,
     SandboxLimits,
     Session,
+    Snippet,
     WorkerPool,
 )
 from pydantic_ai_harness.sandbox.limits import ResourceLimits
