@@ -1,7 +1,8 @@
 """The examples as a user runs them, each in a process of its own.
 
 The demo, `make demo`, proves CM-1, CM-6 and CM-7 over a real MCP server; `self_extending_agent.py` CC-1, CC-7, CC-10 and
-BEYOND-4 from end to end; `many_servers.py` BEYOND-3 with three servers from their packages.
+BEYOND-4 from end to end; `many_servers.py` BEYOND-3 with three servers from their packages; `durable_temporal.py` CM-21
+over a worker that is killed.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
+
+from tests.durable.rigs import free_port
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / 'examples' / 'data'
@@ -325,3 +328,39 @@ def working_days(country: str, start: str, end: str, holidays: set[tuple[str, st
 def read(name: str) -> list[dict[str, str]]:
     with (DATA / f'{name}.csv').open(encoding='utf-8', newline='') as file:
         return list(csv.DictReader(file))
+
+
+@pytest.mark.timeout(120)
+def test_cm21_a_worker_is_killed_and_the_answer_comes_all_the_same(tmp_path: Path) -> None:
+    """As in two terminals: one waits for the answer, and in the other the worker is killed while it charges."""
+    address = f'127.0.0.1:{free_port()}'
+    command = [sys.executable, str(ROOT / 'examples' / 'durable_temporal.py')]
+    early = run_python('examples/durable_temporal.py', 'worker', '--address', address)
+    assert (early.returncode, early.stdout) == (1, '')
+    assert 'start this in another terminal first' in early.stderr
+
+    def start(*role: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*command, *role, '--address', address],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    with start() as asking:
+        assert asking.stdout is not None
+        assert asking.stdout.readline().startswith('Asked.')
+        with start('worker') as worker:
+            assert worker.stdout is not None
+            while 'charged order 3' not in (line := worker.stdout.readline()):
+                assert line
+            worker.kill()
+        with start('worker') as worker:
+            said, errors = asking.communicate(timeout=60)
+            worker.kill()
+    assert (asking.returncode, errors) == (0, '')
+    assert 'The code returned: {"output":"12 orders\\n","result":186}' in said
+    charges = (tmp_path / 'charges.txt').read_text().split()
+    assert set(charges) == {str(order) for order in range(12)}
+    assert len(charges) <= 13
