@@ -241,7 +241,7 @@ _NEXT = {
     FailureKind.TIME: 'Do less in one call: look for a loop that does not end, or split the work.',
     FailureKind.MEMORY: 'Hold less at once: go through the data in parts, and keep only what is needed.',
     FailureKind.PRINTED: 'Print less: make the last expression the result instead.',
-    FailureKind.TOO_LARGE: 'Hold less there: `del` what is done with, or go through the data in parts.',
+    FailureKind.TOO_LARGE: 'Hold less there: assign None to names that are done with, or go through the data in parts.',
     FailureKind.CRASH: 'If the same code fails again, do less in one call or hold less data.',
 }
 
