@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from . import rigs
 from .rigs import DBOSRig, PrefectRig, Rig, TemporalRig, prefect_server, temporal_server
 
 
@@ -23,6 +24,16 @@ def prefect(tmp_path_factory: pytest.TempPathFactory) -> Generator[dict[str, str
     """The environment by which a Prefect server is found."""
     with prefect_server(tmp_path_factory.mktemp('prefect')) as env:
         yield env
+
+
+@pytest.fixture(scope='session')
+def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
+    """The address of a PostgreSQL server."""
+    programs = rigs.postgresql()
+    if programs is None:
+        pytest.skip('PostgreSQL is not installed')
+    with rigs.postgresql_server(programs, tmp_path_factory.mktemp('postgresql')) as address:
+        yield address
 
 
 NewRig = Callable[..., Rig]
@@ -43,6 +54,8 @@ def rigs_of(request: pytest.FixtureRequest, folder: Path, engine: str) -> Genera
         if engine.startswith('temporal'):
             address = request.getfixturevalue('temporal')
             rig: Rig = TemporalRig(folder, **settings, address=address, with_plugin=engine != 'temporal')
+        elif engine == 'dbos on postgresql':
+            rig = DBOSRig(folder, **settings, database_url=request.getfixturevalue('postgresql'))
         elif engine == 'dbos':
             rig = DBOSRig(folder, **settings, database_url=f'sqlite:///{folder / "dbos.sqlite"}')
         else:

@@ -15,7 +15,6 @@ from pydantic_ai_harness.code_mode import paused_calls, resume_with
 from tests.durable import scenario
 
 _RETRIES: Mapping[str, Any] = {'flaky': {'retries_allowed': True, 'interval_seconds': 0.02, 'max_attempts': 3}}
-WORKFLOW = 'scenario-1'
 
 
 def _tool(function: scenario.ToolFunction) -> Tool[object]:
@@ -50,7 +49,7 @@ async def run_scenario(codes: str) -> str:
     return result.output
 
 
-def serve(database_url: str, codes: str, answer: bool | None) -> None:
+def serve(database_url: str, workflow_id: str, codes: str, answer: bool | None) -> None:
     """Start the workflow, or recover it, and write its result to a file."""
 
     async def work() -> None:
@@ -65,11 +64,11 @@ def serve(database_url: str, codes: str, answer: bool | None) -> None:
             )
         )
         DBOS.launch()
-        with SetWorkflowID(WORKFLOW):
+        with SetWorkflowID(workflow_id):
             handle = await DBOS.start_workflow_async(run_scenario, codes)
         if answer is not None:
-            asked: list[str] = await DBOS.get_event_async(WORKFLOW, 'asked', timeout_seconds=30)
-            await DBOS.send_async(WORKFLOW, dict.fromkeys(asked, answer), 'answers')
+            asked: list[str] = await DBOS.get_event_async(workflow_id, 'asked', timeout_seconds=30)
+            await DBOS.send_async(workflow_id, dict.fromkeys(asked, answer), 'answers')
         outcome: dict[str, object]
         try:
             outcome = {'output': await handle.get_result()}

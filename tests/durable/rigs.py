@@ -6,10 +6,12 @@ import asyncio
 import json
 import multiprocessing
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from abc import ABC, abstractmethod
@@ -214,6 +216,7 @@ class DBOSRig(FileRig):
     """A workflow in a DBOS database."""
 
     database_url: str = ''
+    _workflow_id: str = field(default_factory=lambda: uuid.uuid4().hex, init=False)
 
     async def begin(self, codes: list[str], *, answer: bool | None = None) -> None:
         """Start the workflow."""
@@ -222,16 +225,14 @@ class DBOSRig(FileRig):
         self.start()
 
     def _arguments(self) -> tuple[str, str, tuple[Any, ...]]:
-        return 'dbos_worker', 'serve', (self.database_url, self._codes, self._answer)
+        return 'dbos_worker', 'serve', (self.database_url, self._workflow_id, self._codes, self._answer)
 
     async def cancel(self) -> None:
         """Mark the workflow as cancelled, which it notices at its next step."""
         from dbos import DBOSClient
 
-        from .dbos_worker import WORKFLOW
-
         client = DBOSClient(system_database_url=self.database_url)
-        await client.cancel_workflow_async(WORKFLOW)
+        await client.cancel_workflow_async(self._workflow_id)
         client.destroy()
 
 
@@ -269,11 +270,19 @@ def free_port() -> int:
 
 
 @contextmanager
-def served(command: list[str], port: int, log: Path, env: Mapping[str, str], path: str = '') -> Generator[None]:
+def served(
+    command: list[str], port: int, log: Path, env: Mapping[str, str], *, path: str = '', user: str | None = None
+) -> Generator[None]:
     """Run a server until the end of the block; it is ready when it listens, or when `path` answers."""
     with log.open('wb') as output:
         server = subprocess.Popen(
-            command, env={**os.environ, **env}, stdout=output, stderr=output, start_new_session=True
+            command,
+            env={**os.environ, **env},
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            user=user,
+            cwd=log.parent,
         )
         try:
             deadline = time.monotonic() + 60
@@ -327,5 +336,33 @@ def prefect_server(folder: Path) -> Generator[dict[str, str]]:
         *(sys.executable, '-m', 'prefect', 'server', 'start'),
         *('--host', '127.0.0.1', '--port', str(port), '--no-ui'),
     ]
-    with served(command, port, folder / 'prefect.txt', env, '/api/health'):
+    with served(command, port, folder / 'prefect.txt', env, path='/api/health'):
         yield env
+
+
+def postgresql() -> Path | None:
+    """Where PostgreSQL's programs are, if it is installed."""
+    found = shutil.which('initdb')
+    installed = [Path(found).parent] if found else sorted(Path('/usr/lib/postgresql').glob('*/bin'))
+    return next((path for path in reversed(installed) if (path / 'initdb').exists()), None)
+
+
+@contextmanager
+def postgresql_server(programs: Path, folder: Path) -> Generator[str]:
+    """The address of a new database; PostgreSQL refuses to run as root, so root lends it another user."""
+    user = 'postgres' if os.getuid() == 0 else None
+    data = folder / 'data'
+    if user is not None:
+        for path in (folder, *folder.parents):
+            if path.owner() == 'root' and path.is_relative_to(tempfile.gettempdir()):
+                path.chmod(0o711)
+        shutil.chown(folder, user)
+    initdb = [str(programs / 'initdb'), '--auth=trust', '--username=test', '--no-sync', '--pgdata', str(data)]
+    subprocess.run(initdb, user=user, check=True, capture_output=True, cwd='/')
+    port = free_port()
+    command = [
+        *(str(programs / 'postgres'), '-D', str(data), '-p', str(port), '-h', '127.0.0.1'),
+        *('-k', str(folder), '-c', 'fsync=off'),
+    ]
+    with served(command, port, folder.parent / 'postgresql.txt', {}, user=user):
+        yield f'postgresql+psycopg://test@127.0.0.1:{port}/dbos'
