@@ -47,6 +47,7 @@ bench: $(READY) ## Run the benchmarks
 	$(PY) benchmarks/authoring.py
 	$(PY) benchmarks/pausing.py
 	$(PY) benchmarks/catalog.py
+	$(PY) benchmarks/durable.py
 
 .PHONY: docs
 docs: $(READY) ## Run the examples in the README and the docs

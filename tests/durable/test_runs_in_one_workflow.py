@@ -69,7 +69,7 @@ async def test_cm21_an_overlay_mount_is_refused_with_what_to_do(tmp_path: Path) 
         return (await agent.run(json.dumps(['1']))).output
 
     DBOS.launch()
-    with pytest.raises(ConfigurationError, match="code in a DBOS workflow cannot use.*'read-only' or 'read-write'"):
+    with pytest.raises(ConfigurationError, match=r"code in a DBOS workflow cannot use.*'read-only' or 'read-write'"):
         await (await DBOS.start_workflow_async(run)).get_result()
     assert json.loads((await agent.run(json.dumps(['1']))).output) == [1]  # outside a workflow
 

@@ -6,7 +6,7 @@ import base64
 import zlib
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, TypeAdapter
 
 from pydantic_ai_harness.sandbox import (
     Call,
@@ -26,16 +26,29 @@ from .repl import Check
 from .stored_answer import StoredAnswer
 
 
-def _unpacked(value: object) -> object:
-    return zlib.decompress(base64.b64decode(value)) if isinstance(value, str) else value
+def _unpacked(value: str) -> bytes:
+    return zlib.decompress(base64.b64decode(value))
 
 
 def _packed(value: bytes) -> str:
     return base64.b64encode(zlib.compress(value, 1)).decode()
 
 
-PackedBytes = Annotated[bytes, BeforeValidator(_unpacked), PlainSerializer(_packed, when_used='json')]
+PackedBytes = Annotated[
+    bytes,
+    BeforeValidator(lambda value: _unpacked(value) if isinstance(value, str) else value),
+    PlainSerializer(_packed, when_used='json'),
+]
 """Compressed in JSON: a state of a few KB gets a third smaller, one with much text far more."""
+
+
+_CHECK = TypeAdapter(Check)
+PackedCheck = Annotated[
+    Check,
+    BeforeValidator(lambda value: _CHECK.validate_json(_unpacked(value)) if isinstance(value, str) else value),
+    PlainSerializer(lambda value: _packed(_CHECK.dump_json(value)), when_used='json'),
+]
+"""Compressed in JSON: the declarations of a hundred functions are 30 KB, and 8 KB so."""
 
 
 class StepRequest(BaseModel):
@@ -52,7 +65,7 @@ class StepRequest(BaseModel):
     code: str
     async_functions: list[str] = []
     plain_functions: list[str] = []
-    check: Check | None = None
+    check: PackedCheck | None = None
     """To be checked first; anything found ends the step before code runs."""
     starts: bool = False
     """Whether `code` is started, if nothing is found."""
