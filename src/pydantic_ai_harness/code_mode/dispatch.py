@@ -30,6 +30,7 @@ from pydantic_ai.tools import AgentDepsT, ToolDenied
 from pydantic_ai_harness.narrowing import is_text_mapping
 from pydantic_ai_harness.sandbox import Answer, CannotCrossError, Raised, Returned, to_sandbox
 
+from .builtin_errors import error_named
 from .driver import Deferred
 from .engine import PLAIN, Engine
 from .events import NestedToolCallEvent, NestedToolResultEvent
@@ -256,13 +257,9 @@ def _crossing(call: NestedCall, error: Exception) -> Exception:
     # The message of a KeyError is the representation of its key.
     message = error.args[0] if isinstance(error, KeyError) and error.args else str(error)
     for base in type(error).__mro__:
-        if base is getattr(builtins, base.__name__, None) and base not in (Exception, BaseException, object):
-            try:
-                built = base(message)
-            except TypeError:  # needs more than a message; its own base may do with one
-                continue
-            if isinstance(built, Exception):
-                return built
+        is_told_apart = base is getattr(builtins, base.__name__, None) and base is not Exception
+        if is_told_apart and (built := error_named(base.__name__, message)):
+            return built
     return RuntimeError(f'{type(error).__name__}: {error}')
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai import RunContext
@@ -125,9 +125,9 @@ class RecordedRepl:
     def _begin(self, snippet: Snippet) -> None:
         self._snippet = snippet
         self._known.clear()
-        self._session = self._before = StoredSession(
-            state=self._session.state, is_mid_snippet=False, feeds=self._session.feeds, printed=''
-        )
+        # A snippet that was left half-way is given up, and the variables with it.
+        last = _NOTHING if self._session.is_mid_snippet else self._session
+        self._session = self._before = replace(last, printed='')
 
     def _request(
         self, *, check: Check | None = None, starts: bool = False, answers: dict[int, StoredAnswer] | None = None
@@ -161,13 +161,10 @@ class RecordedRepl:
         step = report.step
         if step is None:
             return None
-        if isinstance(step, Failed) and step.rolled_back:
-            printed = self._session.printed + report.printed
-            self._session = StoredSession(
-                state=self._before.state, is_mid_snippet=False, feeds=self._before.feeds, printed=printed
-            )
-            return step
         printed = self._session.printed + report.printed
+        if isinstance(step, Failed) and step.rolled_back:
+            self._session = replace(self._before, printed=printed)
+            return step
         if len(printed.encode()) > MAX_PRINTED_BYTES:
             step = Failed(FailureKind.PRINTED, 'printed', 'too much was printed', session_lost=True)
         is_lost = isinstance(step, Failed) and step.session_lost

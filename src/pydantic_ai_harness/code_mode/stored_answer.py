@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from pydantic_ai_harness.sandbox import Answer, Raised, Returned
 
+from .builtin_errors import error_named
 from .packing import pack, unpack
 
 
@@ -28,18 +28,14 @@ class StoredAnswer(BaseModel):
             return cls(value=pack(answer.value))
         # The text of a KeyError is the representation of its key.
         message = answer.error.args[0] if isinstance(answer.error, KeyError) and answer.error.args else answer.error
-        return cls(error_type=type(answer.error).__name__, message=str(message))
+        # Halves of surrogate pairs are no JSON.
+        text = str(message).encode(errors='replace').decode()
+        return cls(error_type=type(answer.error).__name__, message=text)
 
     @property
     def answer(self) -> Answer:
         """What was stored."""
         if self.error_type is None:
             return Returned(unpack(self.value))
-        return Raised(_built(self.error_type, self.message))
-
-
-def _built(name: str, message: str) -> BaseException:
-    kind: object = getattr(builtins, name, None)
-    if isinstance(kind, type) and issubclass(kind, BaseException):
-        return kind(message)
-    return RuntimeError(f'{name}: {message}')
+        error = error_named(self.error_type, self.message)
+        return Raised(error or RuntimeError(f'{self.error_type}: {self.message}'))

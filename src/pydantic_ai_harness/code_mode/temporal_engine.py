@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import builtins
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
@@ -16,6 +15,7 @@ from temporalio import activity, workflow
 from temporalio.exceptions import ActivityError, ApplicationError, CancelledError, ChildWorkflowError, TemporalError
 from temporalio.exceptions import TimeoutError as TemporalTimeoutError
 
+from .builtin_errors import error_named
 from .engine import DurableEngine
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ class TemporalEngine(DurableEngine):
         """What the tool raised in its activity."""
         cause = error.cause if isinstance(error, (ActivityError, ChildWorkflowError)) else None
         if isinstance(cause, ApplicationError):
-            return _built(cause.type, cause.message)
+            name = cause.type or 'RuntimeError'
+            return error_named(name, cause.message) or RuntimeError(f'{name}: {cause.message}')
         if isinstance(cause, TemporalTimeoutError):
             return TimeoutError(cause.message)
         return error if cause is None else RuntimeError(str(cause))
@@ -112,13 +113,3 @@ async def _cancelled_once(step: asyncio.Task[str]) -> str:
         with anyio.CancelScope(shield=True):
             await asyncio.wait([step])
         raise
-
-
-def _built(kind: str | None, message: str) -> Exception:
-    error: object = getattr(builtins, kind or '', None)
-    if isinstance(error, type) and issubclass(error, Exception):
-        try:
-            return error(message)
-        except TypeError:  # needs more than a message
-            pass
-    return RuntimeError(f'{kind}: {message}' if kind else message)
