@@ -49,8 +49,8 @@ class RecordedRepl:
     ctx: RunContext[Any]
     """Of the tool call that runs code now, or of the run."""
     _session: StoredSession = _NOTHING
-    _before: StoredSession = _NOTHING
-    """Before the snippet that runs, or ran last."""
+    _before: StoredSession | None = _NOTHING
+    """Before the snippet that runs, or ran last; `None` if it began in another run."""
     _snippet: Snippet = field(default_factory=lambda: Snippet(code=''))
     _ahead: tuple[Snippet, Step] | None = None
     """A snippet that was started along with its check."""
@@ -118,7 +118,7 @@ class RecordedRepl:
     def restore(self, stored: StoredSession, snippet: Snippet) -> None:
         """Become the session that was stored."""
         self._session = stored
-        self._before = _NOTHING if stored.is_mid_snippet else stored
+        self._before = None if stored.is_mid_snippet else stored
         self._snippet = snippet
         self._ahead = None
 
@@ -163,8 +163,8 @@ class RecordedRepl:
             return None
         printed = self._session.printed + report.printed
         if isinstance(step, Failed) and step.rolled_back:
-            self._session = replace(self._before, printed=printed)
-            return step
+            self._session = replace(self._before or _NOTHING, printed=printed)
+            return step if self._before else replace(step, rolled_back=False, session_lost=True)
         if len(printed.encode()) > MAX_PRINTED_BYTES:
             step = Failed(FailureKind.PRINTED, 'printed', 'too much was printed', session_lost=True)
         is_lost = isinstance(step, Failed) and step.session_lost
