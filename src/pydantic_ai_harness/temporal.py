@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, MutableMapping
+from importlib.util import find_spec
 from typing import Any, cast
+
+if find_spec('temporalio') is None:
+    raise ImportError('CodeModePlugin needs Temporal. Install it: pip install "pydantic-ai-harness[codemode,temporal]"')
 
 from pydantic_ai.agent import AbstractAgent
 from pydantic_ai.capabilities import AbstractCapability

@@ -6,7 +6,6 @@ from typing import Any
 
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability, WrapperCapability
-from pydantic_ai.durable_exec import BaseDurabilityCapability
 
 from .engine import PLAIN, DurableEngine, Engine
 
@@ -16,18 +15,22 @@ def engine_of(ctx: RunContext[Any]) -> Engine:
 
     Beside its durability capability, nothing has to be set.
     """
-    found: list[BaseDurabilityCapability[Any]] = []
+    leaves: list[AbstractCapability[Any]] = []
 
     def look_at(capability: AbstractCapability[Any]) -> None:
         while isinstance(capability, WrapperCapability):
             capability = capability.wrapped
-        if isinstance(capability, BaseDurabilityCapability):
-            found.append(capability)
+        if hasattr(type(capability), 'in_durable_context'):
+            leaves.append(capability)
 
     if ctx.root_capability is not None:
         ctx.root_capability.apply(look_at)
-    for capability in found:
-        if capability.in_durable_context:
+    if not leaves:
+        return PLAIN
+    from pydantic_ai.durable_exec import BaseDurabilityCapability  # noqa: PLC0415  takes 20 ms that few need
+
+    for capability in leaves:
+        if isinstance(capability, BaseDurabilityCapability) and capability.in_durable_context:
             engine = engine_named(capability.engine_name)
             return engine if engine.is_in_workflow() else PLAIN
     return PLAIN
