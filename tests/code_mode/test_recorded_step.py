@@ -24,7 +24,17 @@ from pydantic_ai_harness.sandbox import (
 )
 
 CALL = Call(
-    3, 'look', ('words',), {'limit': 10**30, 'data': b'\x00\xff', 'weights': [math.inf, None, {'$bytes': 1}]}, 2
+    3,
+    'look',
+    ('words',),
+    {
+        'limit': 10**5000,
+        'low': -(10**1001),
+        'odd': {'$int': '0x1'},
+        'data': b'\x00\xff',
+        'weights': [math.inf, None, {'$bytes': 1}],
+    },
+    2,
 )
 STEPS: list[Step] = [
     Needs((CALL, Sleep(4, 0.5), Sleep(5, 2.0, blocking=True)), frozenset({3, 4})),

@@ -20,7 +20,12 @@ _RETRIES: Mapping[str, Any] = {'flaky': {'retries_allowed': True, 'interval_seco
 def _tool(function: scenario.ToolFunction) -> Tool[object]:
     step: scenario.ToolFunction = DBOS.step(**_RETRIES.get(function.__name__, {}))(function)
     metadata: dict[str, Any] = {'dbos': {'child_workflow': {}}} if function is scenario.overlapping else {}
-    return Tool(step, requires_approval=function is scenario.delete, metadata=metadata)
+    return Tool(
+        step,
+        requires_approval=function in scenario.NEEDS_APPROVAL,
+        sequential=function is scenario.erase,
+        metadata=metadata,
+    )
 
 
 agent = Agent(

@@ -23,7 +23,12 @@ _RETRIES: dict[str, Any] = {'flaky': {'retries': 2, 'retry_delay_seconds': 0.02}
 
 def _tool(function: scenario.ToolFunction) -> Tool[object]:
     metadata = {'prefect': _RETRIES[function.__name__]} if function.__name__ in _RETRIES else {}
-    return Tool(function, requires_approval=function is scenario.delete, metadata=metadata)
+    return Tool(
+        function,
+        requires_approval=function in scenario.NEEDS_APPROVAL,
+        sequential=function is scenario.erase,
+        metadata=metadata,
+    )
 
 
 agent = Agent(

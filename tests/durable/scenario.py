@@ -106,7 +106,24 @@ async def delete(name: str) -> str:
     return f'deleted {name}'
 
 
-TOOLS: list[ToolFunction] = [add, linger, overlapping, fail, flaky, delete]
+async def erase(name: str) -> str:
+    """Erase something, and let nothing run beside it."""
+    note(f'start erase {name}')
+    return f'erased {name}'
+
+
+async def text(size: int) -> str:
+    """A text of that many letters."""
+    return 'a' * size
+
+
+async def describe(value: Any) -> str:
+    """Say what was passed."""
+    return f'{type(value).__name__} {value!r}'[:100]
+
+
+TOOLS: list[ToolFunction] = [add, linger, overlapping, fail, flaky, delete, erase, text, describe]
+NEEDS_APPROVAL = (delete, erase)
 
 
 def scripted(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:

@@ -22,7 +22,12 @@ _RETRIES = {
 def _tool(function: scenario.ToolFunction) -> Tool[object]:
     retries = _RETRIES.get(function.__name__)
     metadata = {} if retries is None else {'temporal': {'retry_policy': retries}}
-    return Tool(function, requires_approval=function is scenario.delete, metadata=metadata)
+    return Tool(
+        function,
+        requires_approval=function in scenario.NEEDS_APPROVAL,
+        sequential=function is scenario.erase,
+        metadata=metadata,
+    )
 
 
 agent = Agent(

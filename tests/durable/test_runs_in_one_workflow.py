@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Generator
 from pathlib import Path
@@ -9,14 +10,16 @@ from typing import Any
 
 import pytest
 from dbos import DBOS, DBOSConfig
-from pydantic_ai import Agent
+from pydantic_ai import Agent, FunctionToolset, RunContext
 from pydantic_ai.durable_exec.dbos import DBOSDurability
+from pydantic_ai.tools import Tool
 from pydantic_monty import MountDir
 
 from pydantic_ai_harness import CodeMode, ConfigurationError
-from pydantic_ai_harness.code_mode import FileStateStore
+from pydantic_ai_harness.code_mode import FileStateStore, StateStoreWarning, workflow_states
 
 from . import scenario
+from .test_scenarios import GATHER
 
 pytestmark = pytest.mark.filterwarnings('default')
 
@@ -104,3 +107,42 @@ async def test_cm21_what_host_functions_give_is_recorded_with_the_step(tmp_path:
     again = await DBOS.fork_workflow_async(handle.workflow_id, last)
     assert json.loads(await again.get_result()) == ['1']
     assert asked == ['os.getenv']
+
+
+@pytest.mark.usefixtures('dbos')
+async def test_cm21_a_session_too_large_to_be_recorded_is_not_kept_and_the_run_ends_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = _agent('large', CodeMode(keep_repl=True, state_store=FileStateStore(tmp_path / 'states')))
+
+    @DBOS.workflow()
+    async def run() -> str:
+        with pytest.warns(StateStoreWarning, match='are not kept for the next one.*can be recorded'):
+            result = await agent.run(json.dumps(['kept = 1\nkept']), conversation_id='talk')
+        return result.output
+
+    DBOS.launch()
+    monkeypatch.setattr(workflow_states, 'too_large_to_record', lambda text, limit: 'it is more than can be recorded')
+    assert json.loads(await (await DBOS.start_workflow_async(run)).get_result()) == [1]
+
+
+@pytest.mark.usefixtures('dbos')
+async def test_cm21_calls_that_are_validated_first_run_one_at_a_time() -> None:
+    async def validate(ctx: RunContext[object], key: str, seconds: float) -> None:
+        await asyncio.sleep(0.05 if key == '0' else 0)
+
+    tools = [Tool(scenario.overlapping, metadata={'dbos': {'child_workflow': {}}}, args_validator=validate)]
+    agent = Agent(
+        scenario.new_model(),
+        name='validates',
+        toolsets=[FunctionToolset(tools, id='tools')],
+        capabilities=[CodeMode(), DBOSDurability()],
+    )
+
+    @DBOS.workflow()
+    async def run() -> str:
+        return (await agent.run(json.dumps([GATHER]))).output
+
+    DBOS.launch()
+    handle = await DBOS.start_workflow_async(run)
+    assert json.loads(await handle.get_result()) == [[1, 1, 1, 1]]

@@ -167,3 +167,52 @@ async def test_cm21_a_state_too_large_to_be_recorded_is_refused_with_what_is_lar
     assert 'The variables are as they were before this code.' in text
     assert after == 200_000
     assert rig.count('start a') == 1
+
+
+async def test_cm21_reading_much_and_returning_little_does_not_fill_the_history(new_rig: NewRig) -> None:
+    rig = new_rig()
+    reads = 'total = 0\nfor i in range(7):\n    total += len(await text(size=200_000))\ntotal'
+    nested = 'x = 1\nfor i in range(195):\n    x = [x]\nlen(await describe(value=x)) > 50'
+    await rig.begin([reads, reads, nested])
+    assert await rig.results() == [1_400_000, 1_400_000, True]
+
+
+WAITS_ALONE = """
+def call(function, *args):
+    return function(*args)
+refused = call(add, 'x')
+done = erase(name='q')
+try:
+    await refused
+except TypeError as error:
+    caught = str(error)
+(done, caught[:30])
+"""
+
+
+async def test_cm21_a_pause_at_a_call_that_runs_alone_keeps_what_is_known_of_others(new_rig: NewRig) -> None:
+    rig = new_rig()
+    await rig.begin([WAITS_ALONE, "await add(key='z', a=7)"], answer=True)
+    assert await rig.results() == [['erased q', 'add() takes keyword arguments '], 7]
+    assert rig.count('start erase q') == 1
+
+
+async def test_cm21_too_much_after_a_pause_says_that_the_variables_are_gone(new_rig: NewRig) -> None:
+    rig = new_rig()
+    await rig.begin(
+        ['small = 1', f"await delete(name='q')\n{MUCH}", "try:\n    small\nexcept NameError:\n    'gone'"], answer=True
+    )
+    _, text, _ = await rig.results()
+    if isinstance(rig, TemporalRig):
+        assert 'The session was reset' in text
+
+
+async def test_cm21_values_that_json_cannot_hold_do_not_end_the_run(new_rig: NewRig) -> None:
+    rig = new_rig()
+    data = (
+        "try:\n    told = await describe(value=b'\\xff\\x00')\nexcept TypeError as error:\n    told = str(error)\ntold"
+    )
+    await rig.begin([data, "huge = 10**5000\nawait add(key='a')\nhuge % 1000 + 1"])
+    told, after = await rig.results()
+    assert told == "bytes b'\\xff\\x00'" or 'describe() was not called: its arguments cannot be recorded' in told
+    assert after == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from pydantic_ai.capabilities import AbstractCapability, durable_operation
@@ -113,7 +114,11 @@ class CapabilityCreation(AbstractCapability[AgentDepsT]):
         return prompt.GUIDANCE if self.guidance is None else self.guidance or None
 
     def get_toolset(self) -> AuthoringToolset:
-        """The authoring tools."""
+        """The authoring tools, the same each time: durable engines know only what the agent was built with."""
+        return self._toolset
+
+    @cached_property
+    def _toolset(self) -> AuthoringToolset:
         return AuthoringToolset(self, id=self.id)
 
     @durable_operation(name='author')

@@ -43,6 +43,8 @@ def guarded_method(name: str) -> Callable[..., object]:
 
 def _original(hook: Hook) -> Callable[..., Any]:
     """What passes the call on to the authored method."""
+    if hook.name == 'get_toolset':
+        return _toolset_of
     passes_on: Callable[..., Any] = getattr(WrapperCapability, hook.name)
     if passes_on is not hook.default:
         return passes_on
@@ -51,6 +53,10 @@ def _original(hook: Hook) -> Callable[..., Any]:
         return getattr(self.wrapped, hook.name)(*args, **kwargs)
 
     return pass_on
+
+
+def _toolset_of(guard: GuardedHooks) -> object:
+    return guard.monitor.toolset_of(guard.wrapped)
 
 
 def _guarded_getter(hook: Hook) -> Callable[..., object]:

@@ -59,6 +59,8 @@ class AuthoredCapability(BaseModel):
     """What is allowed but probably not meant, such as a capability which overrides nothing."""
     failing_runs: int = 0
     """Runs in a row, up to now, in which it failed."""
+    failed_run_ids: tuple[str, ...] = ()
+    """The last runs that were counted: a workflow that is replayed fails again where it has failed before."""
     last_failure: CapabilityFailure | None = None
     """Its latest failure in a run, or `None` if there was none since it was written or enabled."""
     edited: bool = Field(default=False, exclude=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Any, Protocol
+
+from pydantic_ai.capabilities import AbstractCapability
 
 from . import own_code
 from .hooks import ENDS_RUNS, Errors
@@ -29,6 +31,8 @@ class Streak:
     """Whether the last run that is known of has failed."""
     counted_run: str | None = None
     """The last run that was counted as failed."""
+    toolset: tuple[object, object] | None = None
+    """The capability whose toolset was asked for, and what it gave."""
 
 
 class Monitor:
@@ -55,6 +59,12 @@ class Monitor:
             self._streak.counted_run = run_id
         monitor._has_failed, self._has_failed = self._has_failed, False
         return monitor
+
+    def toolset_of(self, capability: AbstractCapability[Any]) -> object:
+        """Its toolset, asked for once: durable engines know only what the agent was built with."""
+        if self._streak.toolset is None or self._streak.toolset[0] is not capability:
+            self._streak.toolset = capability, capability.get_toolset()
+        return self._streak.toolset[1]
 
     @property
     def name(self) -> str:

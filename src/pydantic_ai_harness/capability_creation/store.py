@@ -24,6 +24,7 @@ from .validation import InProcessValidation, Validation, Verdict
 from .versions import Commit, Versions, sha256, unified_diff
 from .workflows import refuse_in_workflow
 
+_MAX_RUN_IDS = 50
 _RECORDING_TIMEOUT_SECONDS = 2
 
 
@@ -225,12 +226,15 @@ class CapabilityStore:
         """Count a run in which this version failed; called by the guard. What cannot be recorded is dropped."""
 
         def failed(now: AuthoredCapability) -> AuthoredCapability:
-            if failure.run_id is not None and now.last_failure and now.last_failure.run_id == failure.run_id:
-                return now  # a workflow that is replayed or recovered fails again where it has failed before
+            if failure.run_id in now.failed_run_ids:
+                return now
             runs = now.failing_runs + 1
             is_over = self._max_failures is not None and runs >= self._max_failures and now.status == 'active'
             status = 'quarantined' if is_over else now.status
-            return now.replaced(failing_runs=runs, last_failure=failure, status=status)
+            counted = now.failed_run_ids if failure.run_id is None else (*now.failed_run_ids, failure.run_id)
+            return now.replaced(
+                failing_runs=runs, last_failure=failure, status=status, failed_run_ids=counted[-_MAX_RUN_IDS:]
+            )
 
         self._record_run(entry, failed)
 

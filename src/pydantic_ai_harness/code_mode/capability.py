@@ -11,9 +11,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from pydantic import SkipValidation
+from pydantic import SkipValidation, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering, ToolSearch, durable_operation
+from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import AgentDepsT, RunContext, ToolDefinition, ToolSelector
 from pydantic_ai.toolsets import AbstractToolset
 from pydantic_monty import AbstractOS, MountDir, OsHandler
@@ -24,6 +25,7 @@ from pydantic_ai_harness.narrowing import is_collection
 from pydantic_ai_harness.sandbox import FailureKind, SandboxLimits, Session, WorkerPool, shared_pool
 from pydantic_ai_harness.sandbox.limits import MAX_PRINTED_BYTES, ResourceLimitsSetting
 
+from .call_metadata import Room
 from .catalog import Catalog, digest_of
 from .catalog_view import CatalogSetting, CatalogView
 from .engine import Engine
@@ -31,7 +33,7 @@ from .engines import engine_named, engine_of
 from .lookup import LookupNames
 from .prompt import Grants
 from .recorded_repl import RecordedRepl
-from .recorded_step import StepRequest
+from .recorded_step import StepReport, StepRequest, too_large_to_record
 from .repl import LocalRepl
 from .run_state import RunState
 from .state_store import MemoryStateStore, StateStore, StateUnavailableError
@@ -39,7 +41,7 @@ from .states import ConversationStates, States
 from .step_worker import StepWorker
 from .stored_session import SessionRecord
 from .toolset import CodeModeToolset
-from .workflow_states import TakenSession, WorkflowStates
+from .workflow_states import TakenSession, WorkflowStates, drop_states
 
 _MAX_CATALOGS = 8
 
@@ -148,7 +150,7 @@ class CodeMode(AbstractCapability[AgentDepsT]):
         """Where the run's conversation keeps its states."""
         conversation_id = ctx.conversation_id or ctx.run_id or ''
         if engine.is_durable:
-            return WorkflowStates(self, ctx, conversation_id)
+            return WorkflowStates(self, engine, ctx, conversation_id)
         return self._stored_states(conversation_id)
 
     def _stored_states(self, conversation_id: str) -> ConversationStates:
@@ -211,7 +213,8 @@ class CodeMode(AbstractCapability[AgentDepsT]):
                 f"`mount` has a directory with mode 'overlay', which code in a {engine.name} workflow cannot use: what "
                 "is written there lives only as long as a process. Mount it as 'read-only' or 'read-write'."
             )
-        return RunState(RecordedRepl(self, engine, ctx), engine)
+        room = None if engine.max_metadata_bytes is None else Room(engine.max_metadata_bytes)
+        return RunState(RecordedRepl(self, engine, ctx), engine, room)
 
     @durable_operation(name='step')
     async def take_step(self, ctx: RunContext[AgentDepsT], request: str) -> str:
@@ -228,7 +231,10 @@ class CodeMode(AbstractCapability[AgentDepsT]):
 
     async def run_step(self, request: str) -> str:
         """What `take_step` does, without a record."""
-        parsed = StepRequest.model_validate_json(request)
+        try:
+            parsed = StepRequest.model_validate_json(request)
+        except ValidationError as error:
+            return StepReport.unreadable(error).model_dump_json()
         worker = StepWorker(
             session=self._new_session(),
             checker=self._pool.type_checker,
@@ -252,8 +258,13 @@ class CodeMode(AbstractCapability[AgentDepsT]):
         return ''
 
     @durable_operation(name='take_session')
-    async def take_session(self, ctx: RunContext[AgentDepsT], conversation_id: str) -> str:
+    async def take_session(self, ctx: RunContext[AgentDepsT], conversation_id: str, max_bytes: int | None) -> str:
         """Take the session that the conversation's last run has left; durable engines call this.
+
+        Args:
+            ctx: Of the tool call.
+            conversation_id: Whose session.
+            max_bytes: What the engine can record. `None` is no limit.
 
         Returns:
             A `TakenSession` in JSON.
@@ -264,7 +275,10 @@ class CodeMode(AbstractCapability[AgentDepsT]):
             taken = TakenSession(unavailable=(error.reason, error.detail))
         except Exception as error:  # noqa: BLE001  stores are written by others, and engines try again for ever
             taken = TakenSession(failure=f'{type(error).__name__}: {error}')
-        return taken.model_dump_json()
+        text = taken.model_dump_json()
+        if (problem := too_large_to_record(text, max_bytes)) is not None:
+            return TakenSession(failure=problem).model_dump_json()
+        return text
 
     @property
     def _pool(self) -> WorkerPool:
@@ -272,6 +286,13 @@ class CodeMode(AbstractCapability[AgentDepsT]):
 
     def _new_session(self) -> Session:
         return Session(self._pool, limits=self.limits, os_handler=self.os_handler)
+
+    async def before_model_request(
+        self, ctx: RunContext[AgentDepsT], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Leave what nobody waits for any more out of the history."""
+        drop_states(request_context.messages)
+        return request_context
 
     def get_ordering(self) -> CapabilityOrdering:
         """Outside tool search, so that what it marks as found or hidden is seen."""

@@ -88,6 +88,8 @@ class Dispatcher(Generic[AgentDepsT]):
             return False
         hooks = self.manager.root_capability
         has_hooks = bool(hooks.capabilities) if isinstance(hooks, CombinedCapability) else hooks is not None
+        tool = (self.manager.tools or {}).get(call.tool_name)
+        has_hooks = has_hooks or tool is None or tool.args_validator_func is not None
         return self.engine.may_overlap(call.function.tool, has_hooks=has_hooks)
 
     async def call(self, call: NestedCall) -> Answer | Deferred:
@@ -159,6 +161,8 @@ class Dispatcher(Generic[AgentDepsT]):
             return ToolDenied(answer.message)
         if answer is not None and answer.override_args is not None:
             call.arguments = answer.override_args
+        if (problem := self.engine.why_not_sent(call.arguments)) is not None:
+            raise TypeError(f'{call.function.name}() was not called: {problem}')
         return await self.manager.handle_call(
             call.call_part(),
             approved=answer is not None,

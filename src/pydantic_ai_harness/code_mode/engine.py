@@ -23,6 +23,8 @@ class Engine:
     """Whether each step is recorded, so that all around it has to be the same when it is run again."""
     max_recorded_bytes: int | None = None
     """What one recorded step may take or give. `None` is no limit."""
+    max_metadata_bytes: int | None = None
+    """What the metadata of a run's results may take. `None` is no limit."""
 
     def is_in_workflow(self) -> bool:
         """Whether this is a workflow's own code, where the durability capability says that it is in one."""
@@ -54,9 +56,13 @@ class Engine:
 
         Args:
             tool: The tool.
-            has_hooks: Whether capabilities do something around it.
+            has_hooks: Whether capabilities, or a validator of the tool's own, do something before it.
         """
         return True
+
+    def why_not_sent(self, arguments: dict[str, Any]) -> str | None:
+        """Why arguments cannot be sent to a tool; `None` if they can."""
+        return None
 
     def ends_run(self, error: Exception) -> bool:
         """Whether an error that came out of a nested call is the engine's own, which code must not catch."""

@@ -145,11 +145,3 @@ class Ledger:
         """The snippet is over: what still runs did not finish."""
         for call in self.calls.values():
             call.end('unfinished')
-
-    def metadata(self) -> dict[str, Any]:
-        """For the application: every call that started and how it ended, by its id."""
-        return {
-            'code_mode': True,
-            'tool_calls': {call.id: call.call_part() for call in self.started},
-            'tool_returns': {call.id: call.return_part() for call in self.started},
-        }

@@ -6,7 +6,12 @@ import ast
 import keyword
 import re
 import warnings
-from collections.abc import Container
+from collections.abc import Callable, Container
+from contextlib import suppress
+from functools import partial
+from typing import TypeVar
+
+T = TypeVar('T')
 
 _NOT_IN_NAMES = re.compile(r'[^A-Za-z0-9_]+')
 # Control characters, line separators, text direction marks, and halves of surrogate pairs.
@@ -19,6 +24,7 @@ _SPACE = re.compile(r'\s+')
 _CLOSING_QUOTE = re.compile(r'"(?=""|\Z)')
 _PIECE = re.compile(rb'#[^\n]*|([A-Za-z]*)("""|\'\'\'|"|\')|\w+|.', re.DOTALL)
 _ONE_LINE_STRING = re.compile(rb'[A-Za-z]*(["\']).*\1')
+_ATTEMPTS = 3
 _RESERVED = frozenset({*keyword.kwlist, '__debug__'})
 
 
@@ -81,6 +87,18 @@ def _without_controls(text: str) -> str:
     return _CONTROLS.sub(' ', text.replace('\r\n', '\n'))
 
 
+def undisturbed(parse: Callable[[], T]) -> T:
+    """What parsing gives.
+
+    In Python 3.11, parsing that is interrupted by other parsing fails: a collection of garbage in the middle may log an
+    error, and to show where that was, `traceback` parses too. So it is tried again.
+    """
+    for _ in range(_ATTEMPTS):
+        with suppress(SystemError):
+            return parse()
+    return parse()
+
+
 def parse(code: str) -> ast.Module | None:
     """The syntax tree; `None` where this Python cannot parse the code, which the sandbox may well do.
 
@@ -91,7 +109,7 @@ def parse(code: str) -> ast.Module | None:
         warnings.simplefilter('ignore')  # '\d' is the model's business
         for rewritten in (str, _without_inner_strings):
             try:
-                return ast.parse(rewritten(code))
+                return undisturbed(partial(ast.parse, rewritten(code)))
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 continue
     return None

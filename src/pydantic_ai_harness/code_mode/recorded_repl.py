@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
 from pydantic_ai import RunContext
 
 from pydantic_ai_harness.sandbox import (
@@ -73,6 +74,11 @@ class RecordedRepl:
         return ()
 
     @property
+    def answered(self) -> Mapping[int, Answer]:
+        """What is known of calls that the code has not waited for."""
+        return self._known
+
+    @property
     def stepped_at(self) -> float:
         """When the last step ended, as recorded."""
         return self._stepped_at
@@ -109,6 +115,7 @@ class RecordedRepl:
         """Drop the variables."""
         self._session = self._before = _NOTHING
         self._ahead = None
+        self._known.clear()
         return _done()
 
     async def store(self) -> StoredSession:
@@ -121,6 +128,7 @@ class RecordedRepl:
         self._before = None if stored.is_mid_snippet else stored
         self._snippet = snippet
         self._ahead = None
+        self._known.clear()
 
     def _begin(self, snippet: Snippet) -> None:
         self._snippet = snippet
@@ -152,7 +160,10 @@ class RecordedRepl:
         limit = self.engine.max_recorded_bytes
         if limit is not None and (size := recorded_size(text)) > limit:
             return self._too_large(request, size, limit)
-        report = StepReport.model_validate_json(await self.engine.take_step(self.settings, self.ctx, text))
+        try:
+            report = StepReport.model_validate_json(await self.engine.take_step(self.settings, self.ctx, text))
+        except ValidationError as error:
+            return StepReport.unreadable(error)
         self._stepped_at = report.ended_at
         return report
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-import zlib
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, TypeAdapter
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, TypeAdapter, ValidationError
 
 from pydantic_ai_harness.sandbox import (
     Call,
     CannotCrossError,
     Failed,
+    FailureKind,
     Finding,
     Finished,
     Needs,
@@ -21,32 +20,15 @@ from pydantic_ai_harness.sandbox import (
     from_sandbox,
 )
 
-from .packing import pack, unpack
+from .packing import PackedBytes, compressed, decompressed, pack, unpack
 from .repl import Check
 from .stored_answer import StoredAnswer
-
-
-def _unpacked(value: str) -> bytes:
-    return zlib.decompress(base64.b64decode(value))
-
-
-def _packed(value: bytes) -> str:
-    return base64.b64encode(zlib.compress(value, 1)).decode()
-
-
-PackedBytes = Annotated[
-    bytes,
-    BeforeValidator(lambda value: _unpacked(value) if isinstance(value, str) else value),
-    PlainSerializer(_packed, when_used='json'),
-]
-"""Compressed in JSON: a state of a few KB gets a third smaller, one with much text far more."""
-
 
 _CHECK = TypeAdapter(Check)
 PackedCheck = Annotated[
     Check,
-    BeforeValidator(lambda value: _CHECK.validate_json(_unpacked(value)) if isinstance(value, str) else value),
-    PlainSerializer(lambda value: _packed(_CHECK.dump_json(value)), when_used='json'),
+    BeforeValidator(lambda value: _CHECK.validate_json(decompressed(value)) if isinstance(value, str) else value),
+    PlainSerializer(lambda value: compressed(_CHECK.dump_json(value)), when_used='json'),
 ]
 """Compressed in JSON: the declarations of a hundred functions are 30 KB, and 8 KB so."""
 
@@ -160,6 +142,13 @@ class StepReport(BaseModel):
             except CannotCrossError as error:
                 self.uncrossable = error.what, error.path, error.reason
 
+    @classmethod
+    def unreadable(cls, error: ValidationError) -> StepReport:
+        """Report that a request, or a report, could not be read."""
+        first = error.errors(include_url=False, include_input=False)[0]
+        message = f'what was recorded cannot be read ({first["msg"]})'
+        return cls.of(Failed(FailureKind.CRASH, 'ValidationError', message, rolled_back=True))
+
     @property
     def step(self) -> Step | None:
         """How the step ended; `None` if nothing ran. A value that is no data is a `CannotCrossError`."""
@@ -175,6 +164,14 @@ class StepReport(BaseModel):
 def recorded_size(text: str) -> int:
     """Bytes that a text takes where it is itself a string in JSON, as engines record it."""
     return len(text.encode()) + text.count('"') + text.count('\\')
+
+
+def too_large_to_record(text: str, max_bytes: int | None) -> str | None:
+    """Why a text cannot be recorded; `None` if it can."""
+    size = recorded_size(text)
+    if max_bytes is None or size <= max_bytes:
+        return None
+    return f'it comes to {megabytes(size)}, and at most {megabytes(max_bytes)} can be recorded'
 
 
 def megabytes(size: int) -> str:

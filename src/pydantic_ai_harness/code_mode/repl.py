@@ -54,6 +54,11 @@ class Repl(Protocol):
         ...
 
     @property
+    def answered(self) -> Mapping[int, Answer]:
+        """Answers to calls that the code has made and not waited for, which only this session knows."""
+        ...
+
+    @property
     def stepped_at(self) -> float:
         """When the last step ended, in seconds since 1970, as recorded; 0 where nothing is."""
         ...
@@ -117,6 +122,11 @@ class LocalRepl:
     def pending(self) -> Sequence[asyncio.Future[Any]]:
         """The turn in flight."""
         return [] if self._turn is None or self._turn.done() else [asyncio.wrap_future(self._turn)]
+
+    @property
+    def answered(self) -> Mapping[int, Answer]:
+        """None: the sandbox has them."""
+        return {}
 
     @property
     def stepped_at(self) -> float:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pydantic_ai_harness.sandbox import Failed, Snippet
 
 from .announcing import Announcer
+from .call_metadata import Room
 from .dispatch import Media
 from .driver import Driver
 from .engine import PLAIN, Engine
@@ -31,6 +32,8 @@ class RunState:
 
     repl: Repl
     engine: Engine = PLAIN
+    metadata_room: Room | None = None
+    """For what the results tell the application of nested calls. `None` is no limit."""
     types: SessionTypes = field(default_factory=SessionTypes)
     media: Media = field(default_factory=Media)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)

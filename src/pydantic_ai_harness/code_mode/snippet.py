@@ -16,6 +16,7 @@ from pydantic_ai.tools import AgentDepsT
 from pydantic_ai_harness.narrowing import is_collection
 from pydantic_ai_harness.sandbox import CannotCrossError, Failed, Finished, Snippet, from_sandbox
 
+from .call_metadata import call_metadata
 from .catalog import Catalog
 from .dispatch import Dispatcher
 from .driver import Driver, Paused, SleepAllowance
@@ -118,7 +119,7 @@ class SnippetRun(Generic[AgentDepsT]):
         result = Result(value, printed, self.run.media, self.settings.max_result_bytes, named.name)
         return ToolReturn(
             return_value=result.for_model(),
-            metadata=self.ledger.metadata(),
+            metadata=call_metadata(self.ledger, self.run.metadata_room),
             content=self.dispatcher.extra_content or None,
             tools=self.dispatcher.revealed or None,
         )

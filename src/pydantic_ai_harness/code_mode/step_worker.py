@@ -58,9 +58,9 @@ class StepWorker:
                 report = await self._take(request)
         except TimeoutError:
             message = f'one step may take {self.max_seconds or 0:g} s, with the wait for a free sandbox process'
-            report = StepReport.of(Failed(FailureKind.CRASH, 'TimeoutError', message, session_lost=True))
+            report = StepReport.of(Failed(FailureKind.CRASH, 'TimeoutError', message, rolled_back=True))
         except Exception as error:  # noqa: BLE001  what is raised here would be run again for ever
-            report = StepReport.of(Failed(FailureKind.CRASH, type(error).__name__, str(error), session_lost=True))
+            report = StepReport.of(Failed(FailureKind.CRASH, type(error).__name__, str(error), rolled_back=True))
         finally:
             self.session.abort()
             await asyncio.shield(asyncio.wrap_future(self.session.close()))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 from pydantic_ai.messages import UserContent
 
 from pydantic_ai_harness.sandbox import StoredSession
+
+from .packing import PackedBytes
 
 FORMAT = 1
 """Raised when older readers could not read what is written."""
@@ -23,9 +25,7 @@ class StoredTypes(BaseModel):
 class SessionRecord(BaseModel):
     """A session, to be taken up by another run."""
 
-    model_config = ConfigDict(ser_json_bytes='base64', val_json_bytes='base64')
-
-    state: bytes | None
+    state: PackedBytes | None
     is_mid_snippet: bool
     feeds: int
     printed: str

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
+import pydantic_core
 from pydantic_ai import RunContext
 from pydantic_ai.tools import ToolDefinition
 from pydantic_core import PydanticSerializationError
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 # The server refuses payloads of 2 MiB (measured with 1.9.1), and a refused argument hangs the run. The rest of an
 # operation's payload, the run's context with `deps` among it, needs room beside the step.
 _MAX_RECORDED_BYTES = 1_700_000
+# Each request to the model is an activity with the whole history, metadata and all, as its argument.
+_MAX_METADATA_BYTES = 100_000
 _TIME_TO_REPORT = 5.0
 
 LOCAL_STEPS = 'pydantic_ai_harness.local_steps'
@@ -43,6 +46,7 @@ class TemporalEngine(DurableEngine):
 
     name = 'Temporal'
     max_recorded_bytes = _MAX_RECORDED_BYTES
+    max_metadata_bytes = _MAX_METADATA_BYTES
 
     def now(self) -> float:
         """The workflow's time, which is the same when it is replayed."""
@@ -55,6 +59,14 @@ class TemporalEngine(DurableEngine):
     def may_overlap(self, tool: ToolDefinition, *, has_hooks: bool) -> bool:
         """The order in which things start and end is the same in a replay."""
         return True
+
+    def why_not_sent(self, arguments: dict[str, Any]) -> str | None:
+        """What Temporal's JSON cannot hold would end the run, where it is scheduled."""
+        try:
+            pydantic_core.to_json(arguments)
+        except ValueError as error:
+            return f'its arguments cannot be recorded ({error}); pass bytes as text, in base64 for example'
+        return None
 
     def ends_run(self, error: Exception) -> bool:
         """Whatever is not an activity or child workflow that failed on its own account."""

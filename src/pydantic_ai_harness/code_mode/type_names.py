@@ -7,6 +7,8 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from .python_text import undisturbed
+
 _SEQUENCES = frozenset({'list', 'tuple', 'set', 'frozenset', 'Sequence'})
 _SCALARS = frozenset({'str', 'int', 'float', 'bool', 'bytes', 'None', 'complex'})
 # The checker writes text as Rust does: a backslash with what it escapes, among them code points.
@@ -58,7 +60,7 @@ def is_plain_data(text: str, typed_dicts: Collection[str]) -> bool:
 
 def _parse(text: str) -> ast.expr | None:
     try:
-        return ast.parse(_CODE_POINT.sub(_python_escape, text), mode='eval').body
+        return undisturbed(lambda: ast.parse(_CODE_POINT.sub(_python_escape, text), mode='eval')).body
     except SyntaxError:
         return None
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import base64
-import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 from pydantic_ai import RunContext
+from pydantic_ai.messages import ModelMessage, ModelResponse
 
+from .engine import Engine
+from .packing import compressed, decompressed
 from .pause_record import PauseRecord
 from .pause_trace import response_of
+from .recorded_step import too_large_to_record
 from .state_store import Reason, StateUnavailableError
 from .states import read, written
 from .stored_session import SessionRecord
@@ -37,6 +40,7 @@ class WorkflowStates:
     """Keeps a snippet that waits in the response that called `run_code`, which the workflow keeps anyway."""
 
     settings: CodeMode[Any]
+    engine: Engine
     ctx: RunContext[Any]
     conversation_id: str
 
@@ -46,7 +50,10 @@ class WorkflowStates:
         if response is None:
             raise StateUnavailableError('not_in_history', 'nor the call')
         metadata = response.metadata or {}
-        packed = base64.b64encode(zlib.compress(written(record, _NEVER))).decode()
+        packed = compressed(written(record, _NEVER))
+        # The history goes along with every request to the model, if the call is answered without being resumed.
+        if (problem := too_large_to_record(packed, _half(self.engine.max_recorded_bytes))) is not None:
+            raise StateUnavailableError('not_in_history', problem)
         response.metadata = {**metadata, _KEY: {**metadata.get(_KEY, {}), record.run_code_id: packed}}
 
     async def latest_pause(self, run_code_id: str, code: str) -> str | None:
@@ -64,7 +71,7 @@ class WorkflowStates:
         packed: object = metadata.get(_KEY, {}).get(run_code_id)
         if response is None or not isinstance(packed, str):
             raise StateUnavailableError('not_in_history')
-        record = read(zlib.decompress(base64.b64decode(packed)), PauseRecord)
+        record = read(decompressed(packed), PauseRecord)
         if record.token != token:
             raise StateUnavailableError('taken', 'it has waited for other calls since')
         others = {key: state for key, state in metadata[_KEY].items() if key != run_code_id}
@@ -73,7 +80,9 @@ class WorkflowStates:
 
     async def save_session(self, record: SessionRecord) -> None:
         """Keep the session in the store, as a recorded operation."""
-        failure = await self.settings.save_session(self.ctx, self.conversation_id, record.model_dump_json())
+        text = record.model_dump_json()
+        failure = too_large_to_record(text, self.engine.max_recorded_bytes)
+        failure = failure or await self.settings.save_session(self.ctx, self.conversation_id, text)
         if failure:
             raise RuntimeError(failure)
 
@@ -83,13 +92,24 @@ class WorkflowStates:
         Raises:
             StateUnavailableError: It is not to be had.
         """
-        answer = await self.settings.take_session(self.ctx, self.conversation_id)
+        answer = await self.settings.take_session(self.ctx, self.conversation_id, self.engine.max_recorded_bytes)
         taken = TakenSession.model_validate_json(answer)
         if taken.unavailable is not None:
             raise StateUnavailableError(*taken.unavailable)
         if taken.session is None:
             raise RuntimeError(taken.failure)
         return taken.session
+
+
+def drop_states(messages: Iterable[ModelMessage]) -> None:
+    """Take out what nobody waits for any more: before a request to the model, all calls have been answered."""
+    for message in messages:
+        if isinstance(message, ModelResponse) and message.metadata and _KEY in message.metadata:
+            message.metadata = _without(message.metadata, _KEY)
+
+
+def _half(size: int | None) -> int | None:
+    return None if size is None else size // 2
 
 
 def _without(metadata: dict[str, Any], key: str) -> dict[str, Any]:

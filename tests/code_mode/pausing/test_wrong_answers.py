@@ -33,6 +33,7 @@ from pydantic_ai_harness.code_mode import (
     paused_calls,
     resume_with,
 )
+from pydantic_ai_harness.code_mode.packing import compressed
 
 from .bank import REQUESTS, Bank, Dialogue, approve
 
@@ -469,7 +470,7 @@ async def test_beyond1_bytes_that_are_no_sandbox_state_end_in_a_text() -> None:
     """A state that the sandbox itself cannot load makes no call, and the model reads which calls there were."""
 
     def spoil(head: dict[str, Any], body: dict[str, Any]) -> None:
-        body['session']['state'] = 'AAAA'
+        body['session']['state'] = compressed(b'no state')
 
     store = OpenStore()
     dialogue = await paused('a = await free(n=1)\nb = await later(job="x")', store=store)
