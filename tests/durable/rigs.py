@@ -67,6 +67,8 @@ class Rig(ABC):
     """After which a step counts as lost, where the engine has such a limit."""
     authored: str = ''
     """Where the agent keeps what it authors; empty if it cannot."""
+    loads: bool = False
+    """Whether the agent is built with what is authored."""
     _process: BaseProcess | None = field(default=None, init=False)
     starts: int = field(default=0, init=False)
 
@@ -99,6 +101,7 @@ class Rig(ABC):
             scenario.SECONDS: str(self.seconds),
             scenario.STEP_SECONDS: str(self.step_seconds),
             scenario.AUTHORED: self.authored,
+            scenario.LOADS: 'yes' if self.loads else '',
         }
 
     def start(self) -> None:

@@ -30,7 +30,9 @@ FOLDER = 'HARNESS_TEST_FOLDER'
 SECONDS = 'HARNESS_TEST_SECONDS'
 STEP_SECONDS = 'HARNESS_TEST_STEP_SECONDS'
 AUTHORED = 'HARNESS_TEST_AUTHORED'
+LOADS = 'HARNESS_TEST_LOADS'
 AUTHOR = 'author: '
+CALL = 'call: '
 LIST = 'list'
 LOG = 'log.txt'
 OUTCOME = 'outcome.json'
@@ -141,6 +143,8 @@ def _call(code: str, call_id: str) -> ToolCallPart:
     if code.startswith(AUTHOR):
         name, _, module = code.removeprefix(AUTHOR).partition('\n')
         return ToolCallPart('author_capability', {'name': name, 'code': module}, tool_call_id=call_id)
+    if code.startswith(CALL):
+        return ToolCallPart(code.removeprefix(CALL), {}, tool_call_id=call_id)
     if code == LIST:
         return ToolCallPart('list_authored_capabilities', {}, tool_call_id=call_id)
     return ToolCallPart('run_code', {'code': code}, tool_call_id=call_id)
@@ -150,7 +154,8 @@ def authoring() -> list[AbstractCapability[object]]:
     """What lets an agent author, where a test asks for it."""
     if not (directory := os.environ.get(AUTHORED)):
         return []
-    return [LocalWorkspace(directory), CapabilityCreation(Path(directory))]
+    creation = CapabilityCreation[object](Path(directory))
+    return [LocalWorkspace(directory), creation, *(creation.store.load_active() if os.environ.get(LOADS) else [])]
 
 
 def code_mode() -> CodeMode[object]:

@@ -121,8 +121,11 @@ async def test_cm21_a_session_too_large_to_be_recorded_is_not_kept_and_the_run_e
             result = await agent.run(json.dumps(['kept = 1\nkept']), conversation_id='talk')
         return result.output
 
+    def is_too_large(text: str, limit: int | None) -> str:
+        return 'it is more than can be recorded'
+
     DBOS.launch()
-    monkeypatch.setattr(workflow_states, 'too_large_to_record', lambda text, limit: 'it is more than can be recorded')
+    monkeypatch.setattr(workflow_states, 'too_large_to_record', is_too_large)
     assert json.loads(await (await DBOS.start_workflow_async(run)).get_result()) == [1]
 
 

@@ -206,3 +206,19 @@ def test_beyond4_an_edited_file_counts_as_the_version_that_it_was_loaded_as(
     for run in (1, 2, 3):
         store.run_failed(entry, failure(run))
     assert entry_of(store).status == 'quarantined'
+
+
+def test_cc11_runs_that_fail_again_in_a_replay_are_counted_once(
+    store: CapabilityStore, entry: AuthoredCapability
+) -> None:
+    """A workflow with two runs is replayed: each fails again, in turns, and also after a run that passed."""
+    for _ in range(5):
+        for run in (1, 2):
+            store.run_failed(entry, failure(run))
+    assert (entry_of(store).status, entry_of(store).failing_runs) == ('active', 2)
+    store.run_passed(entry)
+    for run in (1, 2):
+        store.run_failed(entry, failure(run))
+    assert entry_of(store).failing_runs == 0
+    store.run_failed(entry, failure(3))
+    assert entry_of(store).failing_runs == 1
