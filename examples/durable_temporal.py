@@ -58,7 +58,7 @@ def stand_in(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
 
 async def open_orders() -> list[dict[str, int]]:
     """The orders that are to be charged."""
-    return [{'id': number, 'price': 10 + number} for number in range(12)]
+    return [{'id': number, 'price': 10 + number} for number in range(10)]
 
 
 def note(order: int) -> None:
@@ -69,7 +69,7 @@ def note(order: int) -> None:
 
 async def charge(order: int, amount: int) -> int:
     """Charge an order."""
-    await asyncio.sleep(0.7)  # so that there is time to kill the worker
+    await asyncio.sleep(0.5)  # so that there is time to kill the worker
     await asyncio.to_thread(note, order)
     print(f'  process {os.getpid()} charged order {order}: {amount} euros', flush=True)
     return amount

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Generator
+from collections.abc import AsyncIterable, AsyncIterator, Generator
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,13 @@ import pytest
 from dbos import DBOS, DBOSConfig
 from pydantic_ai import Agent, FunctionToolset, RunContext
 from pydantic_ai.durable_exec.dbos import DBOSDurability
+from pydantic_ai.messages import AgentStreamEvent, ModelMessage, TextPart, ToolCallPart
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 from pydantic_ai.tools import Tool
 from pydantic_monty import MountDir
 
 from pydantic_ai_harness import CodeMode, ConfigurationError
-from pydantic_ai_harness.code_mode import FileStateStore, StateStoreWarning, workflow_states
+from pydantic_ai_harness.code_mode import FileStateStore, NestedToolResultEvent, StateStoreWarning, workflow_states
 
 from . import scenario
 from .test_scenarios import GATHER
@@ -149,3 +151,35 @@ async def test_cm21_calls_that_are_validated_first_run_one_at_a_time() -> None:
     DBOS.launch()
     handle = await DBOS.start_workflow_async(run)
     assert json.loads(await handle.get_result()) == [[1, 1, 1, 1]]
+
+
+@pytest.mark.usefixtures('dbos')
+async def test_cm21_how_gathered_calls_ended_is_announced_in_the_order_in_which_they_were_made() -> None:
+    ended: list[str] = []
+
+    async def listen(ctx: RunContext[object], events: AsyncIterable[AgentStreamEvent]) -> None:
+        ended.extend([event.nested_tool_call_id async for event in events if isinstance(event, NestedToolResultEvent)])
+
+    async def streamed(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str | DeltaToolCalls]:
+        for index, part in enumerate(scenario.scripted(messages, info).parts):
+            if isinstance(part, ToolCallPart):
+                yield {index: DeltaToolCall(part.tool_name, part.args_as_json_str(), tool_call_id=part.tool_call_id)}
+            elif isinstance(part, TextPart):
+                yield part.content
+
+    agent = Agent(
+        FunctionModel(stream_function=streamed, model_name='streams'),
+        name='announces',
+        toolsets=[FunctionToolset([Tool(scenario.overlapping, metadata={'dbos': {'child_workflow': {}}})], id='tools')],
+        capabilities=[CodeMode(), DBOSDurability(event_stream_handler=listen)],
+    )
+    code = "import asyncio\nawait asyncio.gather(*[overlapping(key='k', seconds=0.3 - n / 10) for n in range(3)])"
+
+    @DBOS.workflow()
+    async def run() -> str:
+        return (await agent.run(json.dumps([code]))).output
+
+    DBOS.launch()
+    handle = await DBOS.start_workflow_async(run)
+    assert json.loads(await handle.get_result()) == [[1, 2, 3]]
+    assert ended == ['code_0__1', 'code_0__2', 'code_0__3']

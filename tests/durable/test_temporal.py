@@ -21,7 +21,7 @@ from .scenario import new_model
 from .temporal_worker import Scenario
 
 
-@pytest.mark.parametrize('with_plugin', [False, True])
+@pytest.mark.parametrize('with_plugin', [False, pytest.param(True, marks=pytest.mark.soak)])
 async def test_cm21_ten_seconds_of_computing_leave_the_worker_to_others(
     temporal: str, tmp_path: Path, with_plugin: bool
 ) -> None:

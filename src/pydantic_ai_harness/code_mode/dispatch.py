@@ -81,6 +81,7 @@ class Dispatcher(Generic[AgentDepsT]):
     revealed: list[str] = field(default_factory=list[str])
     """Names of deferred tools that calls made available."""
     _running: int = 0
+    _unannounced: list[NestedCall] = field(default_factory=list[NestedCall])
 
     def may_overlap(self, call: NestedCall) -> bool:
         """Whether a call may be made beside others."""
@@ -119,6 +120,15 @@ class Dispatcher(Generic[AgentDepsT]):
         finally:
             self._running -= 1
             call.end('unfinished')
+            if self.engine.is_durable:
+                self._unannounced.append(call)
+            else:
+                await self._announce_end(call)
+
+    async def round_ended(self) -> None:
+        """Announce how the calls of a round ended, in the order in which they were made."""
+        calls, self._unannounced = self._unannounced, []
+        for call in sorted(calls, key=lambda call: int(call.id.rpartition('__')[2])):
             await self._announce_end(call)
 
     async def _settle(self, call: NestedCall, answer: OutsideAnswer | None) -> Answer | Deferred:

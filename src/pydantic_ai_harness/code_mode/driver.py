@@ -76,6 +76,8 @@ class Driver:
     may_overlap: Callable[[Call], bool]
     """Whether a call may run beside others; one that may not is made alone, in the order in which the code made it."""
     sleep_allowance: SleepAllowance
+    round_ended: Callable[[], Awaitable[None]]
+    """Called when what the code waited for has ended, before it goes on."""
     engine: Engine = PLAIN
     _queued: dict[int, Request] = field(default_factory=dict[int, Request])
     _tasks: dict[int, asyncio.Task[Answer | Deferred]] = field(
@@ -118,6 +120,7 @@ class Driver:
             while isinstance(step, Needs):
                 self._stop_if_cancelled()
                 answers = await self._answer(step)
+                await self.round_ended()
                 if not answers:
                     return self._paused(step)
                 step = await self.repl.advance(answers)

@@ -132,6 +132,7 @@ class SnippetRun(Generic[AgentDepsT]):
             perform=lambda call: self.dispatcher.call(self.ledger.calls[call.id]),
             may_overlap=lambda call: self.dispatcher.may_overlap(self.ledger.calls[call.id]),
             sleep_allowance=self.sleep_allowance,
+            round_ended=self.dispatcher.round_ended,
             engine=self.run.engine,
         )
         try:
