@@ -21,7 +21,7 @@ from .errors import ConfigurationError
 
 
 class CodeModePlugin(SimplePlugin):
-    """Records the steps of code as local activities: one event of history each in place of six, and no way over the server.
+    """Records the steps of code as local activities: one event of history each, in place of six.
 
     It is optional, and belongs beside Pydantic AI's own plugin on the client or the worker. Once a workflow has run
     with it, workers that take it over need it too; workflows that were started without it go on without it.
