@@ -124,4 +124,6 @@ async def _cancelled_once(step: asyncio.Task[str]) -> str:
         step.cancel()
         with anyio.CancelScope(shield=True):
             await asyncio.wait([step])
+        if not step.cancelled():
+            step.exception()  # else it is logged as one that nobody has looked at
         raise
