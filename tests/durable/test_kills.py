@@ -112,9 +112,9 @@ def assert_once(rig: Rig, keys: list[str], *, in_flight: int) -> None:
     assert all(rig.count(f'start {key}') >= 1 for key in keys)
 
 
-@pytest.mark.parametrize('seed', range(3))
+@pytest.mark.parametrize('seed', range(2))
 async def test_cm21_killed_at_random(new_rig: NewRig, seed: int) -> None:
-    await killed_at_random(new_rig(step_seconds=_STEP_SECONDS), 2, seed)
+    await killed_at_random(new_rig(step_seconds=_STEP_SECONDS), 3, seed)
 
 
 @pytest.mark.soak

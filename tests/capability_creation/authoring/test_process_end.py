@@ -25,7 +25,8 @@ store = creation.store
 assert store.write('ancestors', ancestors.replace('PLACE', str(place)) + fine).last_error is None
 def hang():
     future = store.check(store.prepare('hangs', hangs.replace('PLACE', str(place))))
-    while not (place / 'hanging').exists(): pass
+    told = place / 'hanging'
+    while not (told.exists() and told.read_text().endswith('\\n')): pass
     return future
 """
 FORKED = """
