@@ -143,6 +143,12 @@ class Rig(ABC):
             while not condition():  # noqa: ASYNC110  another process meets it
                 await asyncio.sleep(0.002)
 
+    @property
+    def lines(self) -> list[str]:
+        """The log."""
+        path = self.folder / scenario.LOG
+        return path.read_text().splitlines() if path.exists() else []
+
     def count(self, line: str) -> int:
         """How often a line is in the log."""
         return scenario.noted(line, self.folder)

@@ -94,14 +94,24 @@ async def killed_at_random(rig: Rig, kills: int, seed: int) -> None:
     """Kill whatever runs the scenario so often, at random moments, and see that its answer is right all the same."""
     moments = random.Random(seed)  # noqa: S311  no secret
     await rig.begin(CODES)
-    killed = 0
+    may_be_repeated: set[str] = set()
     for _ in range(kills):
         await asyncio.sleep(moments.uniform(0.05, 0.6))
         rig.kill()
-        killed += 1
+        may_be_repeated |= in_flight(rig.lines)
         rig.start()
     assert await rig.results(seconds=50) == EXPECTED
-    assert_once(rig, KEYS, in_flight=5 * killed)
+    repeated = {key for key in KEYS if rig.count(f'end {key}') != 1}
+    assert repeated <= may_be_repeated, sorted(repeated - may_be_repeated)
+    assert all(rig.count(f'end {key}') >= 1 for key in KEYS)
+
+
+def in_flight(lines: list[str]) -> set[str]:
+    """The calls that may not have been recorded as done when the process was killed: the last, and those beside it."""
+    started = [line.removeprefix('start ') for line in lines if line.startswith('start ')]
+    if started and started[-1].startswith('two'):  # the ones that are gathered
+        return {key for key in started if key.startswith('two')}
+    return set(started[-1:])
 
 
 def assert_once(rig: Rig, keys: list[str], *, in_flight: int) -> None:
