@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dbos import DBOS, DBOSConfig, SetWorkflowID
-from pydantic_ai import Agent, DeferredToolRequests, FunctionToolset
+from pydantic_ai import DeferredToolRequests
 from pydantic_ai.durable_exec.dbos import DBOSDurability
 from pydantic_ai.tools import Tool
 
@@ -20,25 +20,10 @@ _RETRIES: Mapping[str, Any] = {'flaky': {'retries_allowed': True, 'interval_seco
 def _tool(function: scenario.ToolFunction) -> Tool[object]:
     step: scenario.ToolFunction = DBOS.step(**_RETRIES.get(function.__name__, {}))(function)
     metadata: dict[str, Any] = {'dbos': {'child_workflow': {}}} if function is scenario.overlapping else {}
-    return Tool(
-        step,
-        requires_approval=function in scenario.NEEDS_APPROVAL,
-        sequential=function is scenario.erase,
-        metadata=metadata,
-    )
+    return scenario.new_tool(function, metadata, body=step)
 
 
-agent = Agent(
-    scenario.new_model(),
-    name='scenario',
-    output_type=[str, DeferredToolRequests],
-    toolsets=[FunctionToolset([_tool(function) for function in scenario.TOOLS], id='tools')],
-    capabilities=[
-        scenario.code_mode(),
-        *scenario.authoring(),
-        DBOSDurability(),
-    ],
-)
+agent = scenario.new_agent([_tool(function) for function in scenario.TOOLS], DBOSDurability())
 
 
 @DBOS.workflow()

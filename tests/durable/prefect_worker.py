@@ -11,7 +11,7 @@ from prefect.client.schemas.objects import FlowRun
 from prefect.context import refresh_global_settings_context
 from prefect.flow_engine import run_flow_async
 from prefect.states import AwaitingRetry
-from pydantic_ai import Agent, DeferredToolRequests, FunctionToolset
+from pydantic_ai import DeferredToolRequests
 from pydantic_ai.durable_exec.prefect import PrefectDurability
 from pydantic_ai.tools import Tool
 
@@ -23,25 +23,10 @@ _RETRIES: dict[str, Any] = {'flaky': {'retries': 2, 'retry_delay_seconds': 0.02}
 
 def _tool(function: scenario.ToolFunction) -> Tool[object]:
     metadata = {'prefect': _RETRIES[function.__name__]} if function.__name__ in _RETRIES else {}
-    return Tool(
-        function,
-        requires_approval=function in scenario.NEEDS_APPROVAL,
-        sequential=function is scenario.erase,
-        metadata=metadata,
-    )
+    return scenario.new_tool(function, metadata)
 
 
-agent = Agent(
-    scenario.new_model(),
-    name='scenario',
-    output_type=[str, DeferredToolRequests],
-    toolsets=[FunctionToolset([_tool(function) for function in scenario.TOOLS], id='tools')],
-    capabilities=[
-        scenario.code_mode(),
-        *scenario.authoring(),
-        PrefectDurability(),
-    ],
-)
+agent = scenario.new_agent([_tool(function) for function in scenario.TOOLS], PrefectDurability())
 
 
 @flow(name='scenario', persist_result=True)

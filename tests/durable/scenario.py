@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from pydantic_ai import Agent, DeferredToolRequests, FunctionToolset
 from pydantic_ai.capabilities import AbstractCapability, LocalWorkspace
 from pydantic_ai.messages import (
     ModelMessage,
@@ -22,6 +23,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.tools import Tool
 from pydantic_monty import MountDir
 
 from pydantic_ai_harness import CapabilityCreation, CodeMode
@@ -165,6 +167,29 @@ def code_mode() -> CodeMode[object]:
         resource_limits={'max_duration_secs': float(os.environ.get(SECONDS, '30'))},
         deferred_calls='pause',
         mount=MountDir(host_path=os.environ.get(FOLDER, '.'), virtual_path='/marks', mode='read-write'),
+    )
+
+
+def new_tool(function: ToolFunction, metadata: dict[str, Any], *, body: ToolFunction | None = None) -> Tool[object]:
+    """One of `TOOLS` for an engine, which may put a body of its own around it."""
+    return Tool(
+        body or function,
+        requires_approval=function in NEEDS_APPROVAL,
+        sequential=function is erase,
+        metadata=metadata,
+    )
+
+
+def new_agent(
+    tools: list[Tool[object]], durability: AbstractCapability[object]
+) -> Agent[object, str | DeferredToolRequests]:
+    """The scenario's agent on an engine."""
+    return Agent(
+        new_model(),
+        name='scenario',
+        output_type=[str, DeferredToolRequests],
+        toolsets=[FunctionToolset(tools, id='tools')],
+        capabilities=[code_mode(), *authoring(), durability],
     )
 
 

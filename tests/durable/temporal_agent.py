@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 
-from pydantic_ai import Agent, DeferredToolRequests, FunctionToolset
 from pydantic_ai.durable_exec.temporal import TemporalDurability
 from pydantic_ai.tools import Tool
 from temporalio.common import RetryPolicy
@@ -22,28 +21,16 @@ _RETRIES = {
 def _tool(function: scenario.ToolFunction) -> Tool[object]:
     retries = _RETRIES.get(function.__name__)
     metadata = {} if retries is None else {'temporal': {'retry_policy': retries}}
-    return Tool(
-        function,
-        requires_approval=function in scenario.NEEDS_APPROVAL,
-        sequential=function is scenario.erase,
-        metadata=metadata,
-    )
+    return scenario.new_tool(function, metadata)
 
 
-agent = Agent(
-    scenario.new_model(),
-    name='scenario',
-    output_type=[str, DeferredToolRequests],
-    toolsets=[FunctionToolset([_tool(function) for function in scenario.TOOLS], id='tools')],
-    capabilities=[
-        scenario.code_mode(),
-        *scenario.authoring(),
-        TemporalDurability(
-            activity_config={
-                # A killed worker is noticed when this is over.
-                'start_to_close_timeout': timedelta(seconds=float(os.environ.get(scenario.STEP_SECONDS, '60'))),
-                'retry_policy': RetryPolicy(initial_interval=_AT_ONCE),
-            },
-        ),
-    ],
+agent = scenario.new_agent(
+    [_tool(function) for function in scenario.TOOLS],
+    TemporalDurability(
+        activity_config={
+            # A killed worker is noticed when this is over.
+            'start_to_close_timeout': timedelta(seconds=float(os.environ.get(scenario.STEP_SECONDS, '60'))),
+            'retry_policy': RetryPolicy(initial_interval=_AT_ONCE),
+        }
+    ),
 )

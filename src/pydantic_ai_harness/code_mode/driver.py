@@ -199,8 +199,7 @@ class Driver:
     def _paused(self, needs: Needs) -> Paused:
         settled = _answers({call_id: task.result() for call_id, task in self._tasks.items()})
         waiting_on = needs.waiting_on & self._deferred.keys()
-        settled = {**settled, **self.repl.answered}
-        return Paused(waiting_on, tuple({**self._deferred, **self._queued}.values()), settled)
+        return Paused(waiting_on, tuple({**self._deferred, **self._queued}.values()), {**settled, **self.repl.answered})
 
     @property
     def _until(self) -> str:
