@@ -31,8 +31,8 @@ demo: $(READY) ## Run the demo; MODEL=... names a model to use instead of the sc
 	$(PY) examples/demo.py $(if $(MODEL),--model '$(MODEL)')
 
 .PHONY: test
-test: $(READY) ## Run the tests; ARGS=... is passed to pytest
-	$(PY) -m pytest $(ARGS)
+test: $(READY) ## Run the tests in two processes; ARGS=... is passed to pytest (-n0: one process)
+	$(PY) -m pytest -n 2 --dist loadfile $(ARGS)
 
 .PHONY: check
 check: $(READY) ## Check formatting, lint, types, and that requirements.lock belongs to pyproject.toml

@@ -100,7 +100,7 @@ async def test_beyond1_an_external_call_takes_no_consent(answer: object) -> None
         resume_with(dialogue.requests, {'code_1__2': answer})
 
 
-@pytest.mark.parametrize('result', [object(), [PurePosixPath('/x')], ToolReturn({'a': object()})], ids=repr)
+@pytest.mark.parametrize('result', [object(), [PurePosixPath('/x')], ToolReturn({'a': object()})])
 async def test_beyond1_a_result_without_a_json_shape_is_refused(result: object) -> None:
     """The text names the call and what cannot be sent."""
     dialogue = await paused(MIXED)
