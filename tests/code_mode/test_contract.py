@@ -43,6 +43,7 @@ from pydantic_ai.capabilities import (
 from pydantic_ai.exceptions import SkipToolExecution, ToolFailed
 from pydantic_ai.messages import ModelMessage, ModelRequest, ToolCallPart, ToolReturnPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
+from pydantic_ai.models.test import TestModel
 from pydantic_ai.tool_manager import ToolManager
 from pydantic_ai.tools import ToolDefinition, ToolSelector
 from pydantic_ai.toolsets import AbstractToolset
@@ -429,6 +430,12 @@ async def test_cm4_a_clash_names_both(tools: Sequence[Tool[None]], names: list[s
 async def test_cm4_run_code_of_a_toolset_is_named_with_its_toolset() -> None:
     with pytest.raises(ToolNameConflictError, match="'run_code' of FunctionToolset 'mine' has the name"):
         await run_snippets('1', toolsets=[FunctionToolset[None]([Tool(add, name='run_code')], id='mine')])
+
+
+async def test_cm4_a_second_code_mode_is_refused() -> None:
+    agent = Agent(TestModel(), deps_type=type(None), capabilities=[CodeMode[None](), CodeMode[None](id='other')])
+    with pytest.raises(ToolNameConflictError, match=r'two `CodeMode` capabilities.* Keep one'):
+        await agent.run('go')
 
 
 async def test_cm4_a_native_tool_may_share_the_python_name_of_an_inside_one() -> None:

@@ -124,7 +124,7 @@ async def test_cm21_a_session_too_large_to_be_recorded_is_not_kept_and_the_run_e
         return result.output
 
     def is_too_large(text: str, limit: int | None) -> str:
-        return 'it is more than can be recorded'
+        return 'more than can be recorded'
 
     DBOS.launch()
     monkeypatch.setattr(workflow_states, 'too_large_to_record', is_too_large)

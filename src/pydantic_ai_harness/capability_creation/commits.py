@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from .directory import Directory, read_or_none
-from .manifest import Content, Manifest
-from .versions import Commit, Versions
+from .manifest import AuthoredCapability, Content, Manifest
+from .versions import Commit, Versions, sha256
 
 
 class Commits:
@@ -43,6 +44,26 @@ class Commits:
     def keep(self, commit: Commit, version: int) -> None:
         """Keep code as a version without making it the current one."""
         self._directory.write(self._versions.path(commit.entry.name, version), commit.model_dump_json().encode())
+
+    def keep_unknown(self, entry: AuthoredCapability | None, *, successor_sha256: str) -> AuthoredCapability | None:
+        """Keep what is about to be replaced, if it is no version yet: edited by hand, or by an older release.
+
+        Returns:
+            The entry, with the version that was kept.
+        """
+        was_accepted = entry is not None and (entry.version is not None or entry.last_error is None)
+        if entry is None or not was_accepted or (code := self._directory.content(entry.module_file)) is None:
+            return entry
+        digest = sha256(code)
+        if digest in {entry.sha256, successor_sha256} or any(
+            digest == kept.sha256 for kept in self._versions.history(entry.name)
+        ):
+            return entry
+        version = self._versions.number_after(entry, entry.name)
+        edited = entry.replaced(version=version, sha256=digest, written_at=datetime.now(UTC), run_id=None)
+        with suppress(ValueError):  # what is not UTF-8 was no capability
+            self.keep(Commit(entry=edited, code=code), version)
+        return edited
 
     def finish_interrupted(self) -> None:
         """Do what a writer that died had begun.

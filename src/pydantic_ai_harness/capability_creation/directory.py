@@ -68,6 +68,11 @@ class Directory:
             return None
         return resolved if resolved.is_relative_to(self.path.resolve()) else None
 
+    def content(self, module_file: str) -> bytes | None:
+        """What is in the file that a manifest entry names, or `None` if that cannot be read, or is none of these."""
+        path = self.holds(module_file)
+        return None if path is None else read_or_none(path)
+
     @contextmanager
     def lock(self, *, timeout_seconds: float = -1) -> Generator[None]:
         """Hold the directory, against other threads and processes. It ends with its holder, however that dies.

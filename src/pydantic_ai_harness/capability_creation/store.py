@@ -243,7 +243,7 @@ class CapabilityStore:
         self._record_run(entry, lambda now: now.replaced(failing_runs=0))
 
     def _accept(self, source: Source, verdict: Verdict, content: Content, run_id: str | None) -> AuthoredCapability:
-        current = self._with_unknown_code_kept(content.entries.get(source.name), source)
+        current = self._commits.keep_unknown(content.entries.get(source.name), successor_sha256=source.sha256)
         entry = AuthoredCapability(
             name=source.name,
             module_file=source.path.name,
@@ -268,29 +268,14 @@ class CapabilityStore:
             written_at=datetime.now(UTC),
             run_id=run_id,
         )
-        if current is not None and current.last_error is None and self._content(current) is not None:
+        working = None if current is None or current.last_error is not None else current
+        if working is not None and self._directory.content(working.module_file) is not None:
             rejected = self._directory.rejected(source.name)
             self._directory.write(rejected, source.content)
             return entry.replaced(module_file=rejected.name)
-        self._with_unknown_code_kept(current, source)
+        self._commits.keep_unknown(current, successor_sha256=source.sha256)
         self._commits.make(Commit(entry=entry, code=source.content), content)
         return entry
-
-    def _with_unknown_code_kept(self, entry: AuthoredCapability | None, successor: Source) -> AuthoredCapability | None:
-        """Keep what is about to be replaced, if it is no version yet: edited by hand, or by an older release."""
-        was_accepted = entry is not None and (entry.version is not None or entry.last_error is None)
-        if entry is None or not was_accepted or (code := self._content(entry)) is None:
-            return entry
-        digest = sha256(code)
-        if digest in {entry.sha256, successor.sha256} or any(
-            digest == known.sha256 for known in self._versions.history(entry.name)
-        ):
-            return entry
-        version = self._versions.number_after(entry, entry.name)
-        edited = entry.replaced(version=version, sha256=digest, written_at=datetime.now(UTC), run_id=None)
-        with suppress(ValueError):  # what is not UTF-8 was no capability
-            self._commits.keep(Commit(entry=edited, code=code), version)
-        return edited
 
     def _load(self, entry: AuthoredCapability) -> AbstractCapability[object]:
         entry, source = self._entry_and_source(entry)
@@ -325,12 +310,8 @@ class CapabilityStore:
             raise CapabilityRefusedError(f'{entry.module_file} is missing, or cannot be read.')
         return Source(entry.name, path, content)
 
-    def _content(self, entry: AuthoredCapability) -> bytes | None:
-        path = self._directory.holds(entry.module_file)
-        return None if path is None else read_or_none(path)
-
     def _is_edited(self, entry: AuthoredCapability) -> bool:
-        content = None if entry.sha256 is None else self._content(entry)
+        content = None if entry.sha256 is None else self._directory.content(entry.module_file)
         return content is not None and sha256(content) != entry.sha256
 
     def _record_outcomes(self, changed: list[tuple[AuthoredCapability, AuthoredCapability]]) -> None:
@@ -370,7 +351,7 @@ class CapabilityStore:
 
     def _kept_or_current(self, name: str, version: int | None) -> bytes:
         entry = self._known(name)
-        content = self._content(entry) if version is None else self._versions.code(name, version)
+        content = self._directory.content(entry.module_file) if version is None else self._versions.code(name, version)
         if content is None:
             kept = ', '.join(str(each.version) for each in self._versions.history(name)) or 'none'
             what = 'file' if version is None else f'version {version}'

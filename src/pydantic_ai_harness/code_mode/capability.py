@@ -277,7 +277,7 @@ class CodeMode(AbstractCapability[AgentDepsT]):
             taken = TakenSession(failure=f'{type(error).__name__}: {error}')
         text = taken.model_dump_json()
         if (problem := too_large_to_record(text, max_bytes)) is not None:
-            return TakenSession(failure=problem).model_dump_json()
+            return TakenSession(failure=f'it comes to {problem}').model_dump_json()
         return text
 
     @property

@@ -31,7 +31,7 @@ from pydantic_ai_harness.sandbox import (
 from pydantic_ai_harness.sandbox.limits import MAX_PRINTED_BYTES
 
 from .engine import Engine
-from .recorded_step import StepReport, StepRequest, megabytes, recorded_size
+from .recorded_step import StepReport, StepRequest, megabytes, too_large_to_record
 from .repl import Check
 from .stored_answer import StoredAnswer
 
@@ -157,9 +157,8 @@ class RecordedRepl:
 
     async def _take(self, request: StepRequest) -> StepReport:
         text = request.model_dump_json()
-        limit = self.engine.max_recorded_bytes
-        if limit is not None and (size := recorded_size(text)) > limit:
-            return self._too_large(request, size, limit)
+        if (problem := too_large_to_record(text, self.engine.max_recorded_bytes)) is not None:
+            return self._too_large(request, problem)
         try:
             report = StepReport.model_validate_json(await self.engine.take_step(self.settings, self.ctx, text))
         except ValidationError as error:
@@ -214,13 +213,13 @@ class RecordedRepl:
         refused = self._snippet.admit(request)
         return None if refused is None else Raised(refused)
 
-    def _too_large(self, request: StepRequest, size: int, limit: int) -> StepReport:
+    def _too_large(self, request: StepRequest, problem: str) -> StepReport:
         largest = max(request.answers.values(), key=lambda stored: len(stored.model_dump_json()), default=None)
         held = len(request.state or b'')
         what = f'what the code holds ({megabytes(held)})'
         if largest is not None:
             what += f' and what its calls returned (up to {megabytes(len(largest.model_dump_json()))} each)'
-        message = f'{what} come to {megabytes(size)}, and at most {megabytes(limit)} can be recorded.'
+        message = f'{what} come to {problem}.'
         return StepReport.of(Failed(FailureKind.TOO_LARGE, 'StateTooLarge', message, rolled_back=True))
 
 

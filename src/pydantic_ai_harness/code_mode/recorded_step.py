@@ -167,11 +167,10 @@ def recorded_size(text: str) -> int:
 
 
 def too_large_to_record(text: str, max_bytes: int | None) -> str | None:
-    """Why a text cannot be recorded; `None` if it can."""
-    size = recorded_size(text)
-    if max_bytes is None or size <= max_bytes:
+    """How large a text is that cannot be recorded, and what can be; `None` if it can."""
+    if max_bytes is None or (size := recorded_size(text)) <= max_bytes:
         return None
-    return f'it comes to {megabytes(size)}, and at most {megabytes(max_bytes)} can be recorded'
+    return f'{megabytes(size)}, and at most {megabytes(max_bytes)} can be recorded'
 
 
 def megabytes(size: int) -> str:

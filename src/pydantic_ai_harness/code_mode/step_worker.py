@@ -29,7 +29,7 @@ from pydantic_ai_harness.sandbox import (
     TypeChecker,
 )
 
-from .recorded_step import RequestRecord, StepReport, StepRequest, megabytes, recorded_size
+from .recorded_step import RequestRecord, StepReport, StepRequest, megabytes, too_large_to_record
 from .waiting import result_of
 
 _MAX_UNWINDINGS = 5
@@ -76,10 +76,9 @@ class StepWorker:
         report = StepReport.of(step, self.session.printed)
         stored = await asyncio.wrap_future(self.session.store())
         report.state, report.feeds = stored.state, stored.feeds
-        size = recorded_size(report.model_dump_json())
-        if request.max_bytes is None or size <= request.max_bytes:
-            return report
-        return StepReport.of(await self._too_large(step, size, request.max_bytes))
+        if (problem := too_large_to_record(report.model_dump_json(), request.max_bytes)) is not None:
+            return StepReport.of(await self._too_large(step, problem))
+        return report
 
     async def _findings(self, request: StepRequest) -> list[Finding]:
         check = request.check
@@ -103,7 +102,7 @@ class StepWorker:
         answers = {call_id: stored.answer for call_id, stored in request.answers.items()}
         return await result_of(self.session.advance(answers))
 
-    async def _too_large(self, step: Step, size: int, limit: int) -> Failed:
+    async def _too_large(self, step: Step, problem: str) -> Failed:
         """Say what cannot be recorded; the code is unwound, so that its variables can be looked at."""
         frames = ()
         for _ in range(_MAX_UNWINDINGS):
@@ -114,7 +113,7 @@ class StepWorker:
             frames = step.frames if isinstance(step, Failed) else ()
         largest = [] if isinstance(step, Needs) else await self._largest()
         variables = f' The largest variables: {", ".join(largest)}.' if largest else ''
-        message = f'{megabytes(size)}, and at most {megabytes(limit)} can be recorded.{variables}'
+        message = f'{problem}.{variables}'
         return Failed(FailureKind.TOO_LARGE, 'StateTooLarge', message, frames, rolled_back=True)
 
     async def _largest(self) -> list[str]:

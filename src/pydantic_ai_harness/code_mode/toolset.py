@@ -107,6 +107,11 @@ class CodeModeToolset(WrapperToolset[AgentDepsT]):
         """
         tools = await self.wrapped.get_tools(ctx)
         if (taken := tools.get(RUN_CODE)) is not None:
+            if isinstance(taken.toolset, CodeModeToolset):
+                raise ToolNameConflictError(
+                    'The agent has two `CodeMode` capabilities, and each adds the tool `run_code`. Keep one, and let '
+                    'its `tools` choose all that code may call.'
+                )
             raise ToolNameConflictError(
                 f'The tool {RUN_CODE!r} of {taken.toolset.label} has the name of the tool that CodeMode adds. '
                 'Rename yours, or prefix its toolset with `toolset.prefixed(...)`.'

@@ -53,7 +53,7 @@ class WorkflowStates:
         packed = compressed(written(record, _NEVER))
         # The history goes along with every request to the model, if the call is answered without being resumed.
         if (problem := too_large_to_record(packed, _half(self.engine.max_recorded_bytes))) is not None:
-            raise StateUnavailableError('not_in_history', problem)
+            raise StateUnavailableError('not_in_history', f'it comes to {problem}')
         response.metadata = {**metadata, _KEY: {**metadata.get(_KEY, {}), record.run_code_id: packed}}
 
     async def latest_pause(self, run_code_id: str, code: str) -> str | None:
@@ -81,9 +81,9 @@ class WorkflowStates:
     async def save_session(self, record: SessionRecord) -> None:
         """Keep the session in the store, as a recorded operation."""
         text = record.model_dump_json()
-        failure = too_large_to_record(text, self.engine.max_recorded_bytes)
-        failure = failure or await self.settings.save_session(self.ctx, self.conversation_id, text)
-        if failure:
+        if (problem := too_large_to_record(text, self.engine.max_recorded_bytes)) is not None:
+            raise RuntimeError(f'it comes to {problem}')
+        if failure := await self.settings.save_session(self.ctx, self.conversation_id, text):
             raise RuntimeError(failure)
 
     async def take_session(self) -> SessionRecord:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import threading
 import time
@@ -14,8 +13,9 @@ from contextlib import suppress
 import pydantic_monty
 from pydantic_monty import FunctionSnapshot, FutureSnapshot, MontyComplete, NameLookupSnapshot, SyncSnapshot
 
-from .crossing import Waiting, external, finished, looked_up, resume
+from .crossing import Waiting, external, finished, resume
 from .failures import describe_error, lost
+from .host_calls import HostCalls
 from .limits import SandboxLimits
 from .pool import ForkedError, PoolClosedError, WorkerPool
 from .snippet import Printed, Snippet
@@ -257,10 +257,15 @@ class Session:
     def _failed(self, error: pydantic_monty.MontyError) -> Step:
         if self._epoch != self._switch.epoch:
             return self._lose(FailureKind.ABORTED, 'the run was cancelled')
-        failed = describe_error(error, current_file=f'<python-input-{self._feeds - 1}>')
+        failed = describe_error(error, current_file=self._file_name)
         if failed.session_lost:
             self._drop()
         return failed
+
+    @property
+    def _file_name(self) -> str:
+        """What Monty calls the code that was fed last."""
+        return f'<python-input-{self._feeds - 1}>'
 
     def _lose(self, kind: FailureKind, message: str) -> Failed:
         self._drop()
@@ -334,6 +339,7 @@ class Session:
 
     def _drive(self, snapshot: SyncSnapshot) -> Step:
         """Go on until the code has ended or can go no further, taking every call that it does not wait for."""
+        calls = HostCalls(self._snippet, self._file_name)
         requests: list[Request] = []
         began, seconds = time.monotonic(), self._limits.max_duration_secs
         while not isinstance(snapshot, MontyComplete):
@@ -346,9 +352,9 @@ class Session:
                 self._snapshot = snapshot
                 return Needs(tuple(requests), frozenset(snapshot.pending_call_ids))
             if isinstance(snapshot, NameLookupSnapshot):
-                snapshot = self._look_up(snapshot)
+                snapshot = calls.look_up(snapshot)
                 continue
-            request = self._request(snapshot)
+            request = calls.request(snapshot)
             if isinstance(request, (Call, Sleep)):
                 requests.append(request)
                 if request.blocking:
@@ -365,48 +371,6 @@ class Session:
         message = 'the code awaits a call that earlier code made and did not await; it was never started'
         self._drop()
         return Failed(FailureKind.ERROR, 'RuntimeError', message, session_lost=True)
-
-    def _request(self, snapshot: FunctionSnapshot) -> Request | Answer | None:
-        """What the host has to do for this call: a request, an answer that is there at once, or an OS call (`None`)."""
-        name = snapshot.function_name
-        if snapshot.is_os_function:
-            if name not in ('asyncio.sleep', 'time.sleep'):
-                return None
-            return Sleep(snapshot.call_id, float(snapshot.args[0]), blocking=name == 'time.sleep')
-        kind = self._snippet.functions.get(name)
-        lookup = self._snippet.lookups.get(name)
-        if kind is None and lookup is None:
-            return Raised(NameError(self._unknown_name(name)))
-        try:
-            args, kwargs = snapshot.args, snapshot.kwargs
-        except Exception as error:  # noqa: BLE001  Python has no such value, a dict with unhashable keys for example
-            return Raised(TypeError(f'an argument of {name}() cannot leave the sandbox: {error}'))
-        if lookup is not None:
-            return looked_up(lookup, args, kwargs)
-        call = Call(snapshot.call_id, name, args, kwargs, self._line_of(snapshot), blocking=kind == 'plain')
-        refused = self._snippet.admit(call)
-        return call if refused is None else Raised(refused)
-
-    def _look_up(self, snapshot: NameLookupSnapshot) -> SyncSnapshot:
-        name = snapshot.variable_name
-        if name not in self._snippet.functions and name not in self._snippet.lookups:
-            return snapshot.resume()
-
-        def function() -> None:
-            """Stands for a host function inside the sandbox; only its name crosses."""
-
-        function.__name__ = name
-        return snapshot.resume(value=function)
-
-    def _unknown_name(self, name: str) -> str:
-        near = difflib.get_close_matches(name, self._snippet.functions, n=3)
-        return f'name {name!r} is not defined' + (f'. Did you mean {" or ".join(near)}?' if near else '')
-
-    def _line_of(self, snapshot: FunctionSnapshot) -> int | None:
-        position = snapshot.position
-        if position.filename != f'<python-input-{self._feeds - 1}>':
-            return None
-        return self._snippet.code.encode()[: position.start].count(b'\n') + 1
 
     def _release(self) -> None:
         self._switch.end()
