@@ -50,6 +50,7 @@ from pydantic_ai.toolsets import AbstractToolset
 
 from pydantic_ai_harness import CodeMode, ToolNameConflictError, WorkerPool
 from pydantic_ai_harness.code_mode import MissingReturnSchemaWarning
+from pydantic_ai_harness.narrowing import is_list
 from tests.support import ScriptedModel, Turn, code_returns, make_agent, run_snippet, run_snippets
 
 PNG = BinaryContent(b'\x89PNG', media_type='image/png')
@@ -1119,10 +1120,37 @@ async def test_cm8_media_pass_from_snippet_to_snippet() -> None:
     assert second.content == PNG
 
 
-@pytest.mark.parametrize('code', ["{'image': await picture()}", "[{'image': await picture()}, 1]"])
-async def test_cm8_media_inside_a_dict_stay_data(code: str) -> None:
-    value = json.dumps(await value_of(code, tools=MEDIA_TOOLS))
-    assert '"media_type": "image/png"' in value
+REFERENCE = {'media_type': 'image/png', 'vendor_metadata': None, 'kind': 'binary', 'identifier': PNG.identifier}
+
+
+@pytest.mark.parametrize(
+    ('code', 'value'),
+    [
+        ("{'image': await picture(), 'n': 1}", [{'image': REFERENCE, 'n': 1}, PNG]),
+        ("[{'image': await picture()}, 1]", [{'image': REFERENCE}, PNG, 1]),
+        ("p = await picture()\n{'a': [[p]], 'b': {'c': p}}", [{'a': [[REFERENCE]], 'b': {'c': REFERENCE}}, PNG]),
+        ("print('look')\n{'image': await picture()}", ['look\n', {'image': REFERENCE}, PNG]),
+        ("p = await picture()\n[{'n': 1}]", [{'n': 1}]),
+    ],
+)
+async def test_cm8_media_inside_a_dict_come_after_it(code: str, value: object) -> None:
+    """The model would have to read their data as text else."""
+    assert await value_of(code, tools=MEDIA_TOOLS) == value
+
+
+async def test_cm8_media_of_one_identifier_are_told_apart() -> None:
+    def chart(text: str) -> BinaryContent:
+        return BinaryContent(text.encode(), media_type='image/png', identifier='chart')
+
+    code = "a, b, c, again = [await chart(text=text) for text in 'abca']\n[a, {'b': b, 'again': again}]"
+    value = await value_of(code, tools=[Tool(chart)])
+    assert is_list(value)
+    media = [item for item in value if isinstance(item, BinaryContent)]
+    assert [(each.data, each.identifier) for each in media] == [(b'a', 'chart'), (b'b', 'chart-2'), (b'a', 'chart')]
+    assert value[1] == {
+        'b': {**REFERENCE, 'identifier': 'chart-2'},
+        'again': {**REFERENCE, 'identifier': 'chart'},
+    }
 
 
 async def test_cm8_data_that_only_looks_like_media_stay_data() -> None:

@@ -159,7 +159,10 @@ class FileRig(Rig):
 
     async def _outcome(self) -> str | None:
         path = self.folder / scenario.OUTCOME
+        exit_code = self._process.exitcode if self._process is not None else None
         if not path.exists():
+            if exit_code is not None:  # Prefect, told to end, may end its process like this
+                raise RuntimeError(f'the process was terminated with exit code {exit_code}')
             return None
         try:
             outcome = json.loads(path.read_text())

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from pydantic_ai import Agent, DeferredToolRequests, FunctionToolset
 from pydantic_ai.capabilities import AbstractCapability, LocalWorkspace
 from pydantic_ai.messages import (
+    BinaryContent,
     ModelMessage,
     ModelResponse,
     TextPart,
@@ -126,7 +127,13 @@ async def describe(value: Any) -> str:
     return f'{type(value).__name__} {value!r}'[:100]
 
 
-TOOLS: list[ToolFunction] = [add, linger, overlapping, fail, flaky, delete, erase, text, describe]
+async def picture() -> BinaryContent:
+    """A small picture."""
+    note('start picture')
+    return BinaryContent(b'\x89PNG\r\n\x1a\n' + b'\x00\xff' * 500, media_type='image/png')
+
+
+TOOLS: list[ToolFunction] = [picture, add, linger, overlapping, fail, flaky, delete, erase, text, describe]
 NEEDS_APPROVAL = (delete, erase)
 
 
@@ -138,7 +145,11 @@ def scripted(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
     note(f'request {len(answers)}')
     if len(answers) < len(codes):
         return ModelResponse(parts=[_call(codes[len(answers)], f'code_{len(answers)}')])
-    return ModelResponse(parts=[TextPart(json.dumps(answers))])
+    return ModelResponse(parts=[TextPart(json.dumps(answers, default=_shown))])
+
+
+def _shown(media: BinaryContent) -> str:
+    return f'{media.media_type}, {len(media.data)} bytes'
 
 
 def _call(code: str, call_id: str) -> ToolCallPart:

@@ -216,3 +216,14 @@ async def test_cm21_values_that_json_cannot_hold_do_not_end_the_run(new_rig: New
     told, after = await rig.results()
     assert told == "bytes b'\\xff\\x00'" or 'describe() was not called: its arguments cannot be recorded' in told
     assert after == 1
+
+
+async def test_cm21_a_picture_reaches_the_model(new_rig: NewRig) -> None:
+    rig = new_rig()
+    await rig.begin(["seen = await picture()\nprint('here')\nseen", "{'again': [seen, 1]}"])
+    first, again = await rig.results()
+    assert first == ['here\n', 'image/png, 1008 bytes']
+    assert again[0]['again'] == [{**again[0]['again'][0], 'kind': 'binary', 'media_type': 'image/png'}, 1]
+    assert 'data' not in again[0]['again'][0]
+    assert again[1:] == ['image/png, 1008 bytes']
+    assert rig.count('start picture') == 1

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic
 
-import pydantic_core
 from pydantic import ValidationError
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability, CombinedCapability
@@ -23,11 +22,10 @@ from pydantic_ai.exceptions import (
     UsageLimitExceeded,
     UserError,
 )
-from pydantic_ai.messages import ToolReturn, UserContent, is_multi_modal_content
+from pydantic_ai.messages import ToolReturn, UserContent
 from pydantic_ai.tool_manager import ToolManager
 from pydantic_ai.tools import AgentDepsT, ToolDenied
 
-from pydantic_ai_harness.narrowing import is_text_mapping
 from pydantic_ai_harness.sandbox import Answer, CannotCrossError, Raised, Returned, to_sandbox
 
 from .builtin_errors import error_named
@@ -35,28 +33,8 @@ from .driver import Deferred
 from .engine import PLAIN, Engine
 from .events import NestedToolCallEvent, NestedToolResultEvent
 from .ledger import NestedCall
+from .media import Media
 from .outside_answers import Answered, Denied, OutsideAnswer
-
-
-@dataclass
-class Media:
-    """Images, audio and documents that tools returned, by their identifier: the sandbox only sees a description."""
-
-    by_identifier: dict[str, UserContent] = field(default_factory=dict[str, UserContent])
-
-    def keep(self, value: object) -> object:
-        """Remember media and give its description; leave anything else as it is."""
-        if not is_multi_modal_content(value):
-            return value
-        self.by_identifier[value.identifier] = value
-        return pydantic_core.to_jsonable_python(value, bytes_mode='base64')
-
-    def restore(self, value: object) -> UserContent | None:
-        """The media that a sandbox value describes; `None` when no tool returned such."""
-        if not is_text_mapping(value):
-            return None
-        kept = self.by_identifier.get(str(value.get('identifier')))
-        return kept if kept is not None and getattr(kept, 'kind', None) == value.get('kind') else None
 
 
 @dataclass

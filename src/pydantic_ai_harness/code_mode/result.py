@@ -8,7 +8,7 @@ from pydantic_ai.messages import tool_return_ta
 
 from pydantic_ai_harness.narrowing import is_list, is_mapping
 
-from .dispatch import Media
+from .media import Media
 
 _BEGINNING = 2_000
 _MAX_SHAPE_DEPTH = 3
@@ -31,7 +31,8 @@ class Result:
         """What the model gets.
 
         Nothing printed: the value as it is, `{}` for `None`. Printed: `{'output': text}`, with `'result'` when there is
-        a value. Media: the content itself, after the printed text.
+        a value. Media: the content itself, after the printed text. Media inside a dict come after it, and it names them
+        by their identifiers.
         """
         printed = self._printed_that_fits()
         content = self._content()
@@ -43,12 +44,19 @@ class Result:
         return {'output': printed} if value is None else {'output': printed, 'result': value}
 
     def _content(self) -> list[object] | None:
-        """The value with its media restored when it is media, or a list that holds some; else `None`."""
+        """The value with its media beside the data that hold them; `None` if it has none."""
         items = self.value if is_list(self.value) else [self.value]
-        restored = [(item, self.media.restore(item)) for item in items]
-        if all(found is None for _, found in restored):
-            return None
-        return [self._value_that_fits(item) if found is None else found for item, found in restored]
+        content: list[object] = []
+        has_media = False
+        for item in items:
+            if (media := self.media.restore(item)) is not None:
+                content.append(media)
+                has_media = True
+            else:
+                data, inside = self.media.referred(item)
+                content += [self._value_that_fits(data), *inside]
+                has_media = has_media or bool(inside)
+        return content if has_media else None
 
     def _value_that_fits(self, value: object) -> object:
         size = 0 if self.max_bytes is None else json_size(value)

@@ -10,9 +10,9 @@ from pydantic_ai_harness.sandbox import Failed, Snippet
 
 from .announcing import Announcer
 from .call_metadata import Room
-from .dispatch import Media
 from .driver import Driver
 from .engine import PLAIN, Engine
+from .media import Media
 from .repl import Repl
 from .state_store import StateUnavailableError
 from .states import States
