@@ -19,7 +19,7 @@ from pydantic_ai_harness import CodeMode, WorkerPool
 from pydantic_ai_harness.code_mode import NestedToolCallEvent
 from tests.support import ScriptedModel, code_returns, make_agent, run_snippet
 
-MAX_SECONDS_TO_END = 0.5
+MAX_SECONDS_TO_END = 2
 SPIN = 'while True:\n    pass'
 
 

@@ -260,8 +260,9 @@ async def test_cm10_sleep_has_an_allowance_of_the_length_of_the_time_limit(sleep
 
 
 async def test_cm10_sleep_and_computing_are_counted_apart() -> None:
-    code = 'import asyncio\nfor _ in range(300_000):\n    pass\nawait asyncio.sleep(0.2)\nfor _ in range(300_000):\n    pass\n1'
-    (returned,) = await run(code, code_mode=limited(max_duration_secs=0.25))
+    compute = 'for _ in range(7_500_000):\n    pass\n'  # 0.1 s
+    code = f'import asyncio\n{compute}await asyncio.sleep(0.9)\n{compute}1'
+    (returned,) = await run(code, code_mode=limited(max_duration_secs=1))
     assert returned.content == 1
 
 
@@ -278,7 +279,7 @@ async def test_cm10_a_sleep_past_the_allowance_does_not_wait_and_can_be_caught()
     code = 'import asyncio\ntry:\n    await asyncio.sleep(3600)\nexcept TimeoutError as e:\n    r = str(e)\nr'
     (returned,) = await run(code, code_mode=limited(max_duration_secs=1))
     assert 'sleeping 3600 s' in str(returned.content)
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 5
 
 
 async def test_cm10_unlimited_sleep() -> None:

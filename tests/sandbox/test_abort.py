@@ -46,7 +46,7 @@ def test_beyond2_abort_ends_a_computing_snippet_at_once(lone_worker: WorkerPool)
         lost_by(future, FailureKind.ABORTED)
         waits.append(time.perf_counter() - started)
     print(f'abort took {min(waits) * 1000:.1f} to {max(waits) * 1000:.1f} ms')
-    assert max(waits) < 0.5
+    assert max(waits) < 2
     assert works(session)
     close_all(session)
     assert is_whole(lone_worker)
