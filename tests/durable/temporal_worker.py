@@ -6,6 +6,7 @@ import asyncio
 
 from pydantic_ai import DeferredToolRequests
 from pydantic_ai.durable_exec.temporal import PydanticAIPlugin, PydanticAIWorkflow
+from pydantic_ai.messages import ModelMessage
 from temporalio import workflow
 from temporalio.client import Client
 from temporalio.worker import Worker
@@ -51,6 +52,43 @@ class Scenario(PydanticAIWorkflow):
         self._answers = answers
 
 
+@workflow.defn
+class Continued(PydanticAIWorkflow):
+    """Waits for an answer in a run of its own, which knows only what it is given."""
+
+    __pydantic_ai_agents__ = [agent]  # noqa: RUF012
+
+    def __init__(self) -> None:
+        self._asked: list[str] = []
+        self._answer: bool | None = None
+
+    @workflow.run
+    async def run(
+        self, codes: str, history: list[ModelMessage] | None = None, asked: DeferredToolRequests | None = None
+    ) -> str:
+        """Run the programs, or go on with them."""
+        if history is None or asked is None:
+            result = await agent.run(codes)
+        else:
+            self._asked = [call.tool_call_id for call in paused_calls(asked)]
+            await workflow.wait_condition(lambda: self._answer is not None)
+            answers = dict.fromkeys(self._asked, self._answer)
+            result = await agent.run(message_history=history, deferred_tool_results=resume_with(asked, answers))
+        if isinstance(result.output, DeferredToolRequests):
+            workflow.continue_as_new(args=[codes, result.all_messages(), result.output])
+        return result.output
+
+    @workflow.query
+    def asked(self) -> list[str]:
+        """The calls that wait for an answer."""
+        return self._asked
+
+    @workflow.signal
+    def answer(self, answer: bool) -> None:
+        """Answer all that is asked."""
+        self._answer = answer
+
+
 async def connect(address: str, *, with_plugin: bool) -> Client:
     """A client, whose plugins its workers have too."""
     plugins = [PydanticAIPlugin(), *([CodeModePlugin(agent)] if with_plugin else [])]
@@ -65,7 +103,7 @@ def serve(address: str, queue: str, with_plugin: bool) -> None:
         async with Worker(
             client,
             task_queue=queue,
-            workflows=[Scenario],
+            workflows=[Scenario, Continued],
             # Each workflow task replays from the start, and none waits for a worker that was killed.
             max_cached_workflows=0,
             build_id='scenario',  # in place of a hash over all modules that are loaded, which takes 2 s

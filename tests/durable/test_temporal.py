@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections import Counter
@@ -18,7 +19,7 @@ from pydantic_ai_harness.temporal import CodeModePlugin
 
 from .rigs import TemporalRig
 from .scenario import new_model
-from .temporal_worker import Scenario
+from .temporal_worker import Continued, Scenario
 
 
 @pytest.mark.parametrize('with_plugin', [False, pytest.param(True, marks=pytest.mark.soak)])
@@ -57,6 +58,28 @@ async def test_cm21_the_plugin_takes_fewer_events(temporal: str, tmp_path: Path)
         steps_as_activities = kinds['activity_task_scheduled_event_attributes'] - 10 - 2  # calls, model requests
         assert steps_as_activities == (0 if with_plugin else 11)
     assert events[True] < events[False] * 0.65
+
+
+async def test_cm21_code_waits_over_a_continue_as_new(temporal: str, tmp_path: Path) -> None:
+    """The pause lies in the messages, and they are all that the next run of the workflow has."""
+    rig = TemporalRig(tmp_path, address=temporal)
+    await rig.begin(['1'])
+    codes = [
+        "kept = await add(key='a', a=3)\ndone = await delete(name='x')\n[kept, done]",
+        "[kept, await delete(name='y')]",
+    ]
+    handle = await rig.client.start_workflow(
+        Continued.run, json.dumps(codes), id=f'{rig.queue}-continued', task_queue=rig.queue
+    )
+    latest = rig.client.get_workflow_handle_for(Continued.run, handle.id)
+    for call_id in ('code_0', 'code_1'):
+        async with asyncio.timeout(20):
+            while not any(asked.startswith(call_id) for asked in await latest.query(Continued.asked)):  # noqa: ASYNC110  a worker answers
+                await asyncio.sleep(0.02)
+        await latest.signal(Continued.answer, True)
+    assert json.loads(await handle.result()) == [[3, 'deleted x'], [3, 'deleted y']]
+    assert [rig.count(f'start {call}') for call in ('a', 'delete x', 'delete y')] == [1, 1, 1]
+    rig.kill()
 
 
 async def test_cm21_a_step_that_would_outlast_its_activity_ends_before_it(temporal: str, tmp_path: Path) -> None:
