@@ -14,6 +14,7 @@ import argparse
 import asyncio
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -30,7 +31,6 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from temporalio import workflow
 from temporalio.client import Client
-from temporalio.service import RPCError
 from temporalio.worker import Worker
 
 from pydantic_ai_harness import CodeMode
@@ -130,11 +130,12 @@ def count_charges() -> None:
     print(f'{len(charges)} orders were charged, {", ".join(again) or "none"} of them twice.')
 
 
-async def is_served(address: str) -> bool:
+def is_served(address: str) -> bool:
     """Whether a server is there."""
+    host, port = address.split(':')
     try:
-        await Client.connect(address)
-    except (RPCError, RuntimeError):
+        socket.create_connection((host, int(port)), timeout=1).close()
+    except OSError:
         return False
     return True
 
@@ -142,7 +143,7 @@ async def is_served(address: str) -> bool:
 @contextmanager
 def served(address: str) -> Generator[None]:
     """See to it that a server is there until the end of the block."""
-    if asyncio.run(is_served(address)):
+    if is_served(address):
         yield
         return
     temporal = shutil.which('temporal', path=f'{Path(sys.executable).parent}{os.pathsep}{os.environ["PATH"]}')
@@ -153,7 +154,7 @@ def served(address: str) -> Generator[None]:
     quiet = ['--dynamic-config-value', 'frontend.enableServerVersionCheck=false']
     server = subprocess.Popen([*command, *quiet], stdout=subprocess.DEVNULL, start_new_session=True)  # noqa: S603
     try:
-        while not asyncio.run(is_served(address)):
+        while not is_served(address):
             time.sleep(0.1)
         yield
     finally:
@@ -167,7 +168,7 @@ def main() -> None:
     parser.add_argument('--address', default='127.0.0.1:7233')
     options = parser.parse_args()
     if options.role == 'worker':
-        if not asyncio.run(is_served(options.address)):
+        if not is_served(options.address):
             sys.exit(f'No server is at {options.address}: start this in another terminal first, without `worker`.')
         asyncio.run(work(options.address))
     else:

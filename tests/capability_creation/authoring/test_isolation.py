@@ -426,7 +426,10 @@ def test_beyond5_a_check_that_meets_a_dying_process_is_made_by_another(
 
 def descendants(pid: int) -> list[int]:
     """The processes below one, that run."""
-    children = [int(child) for child in Path(f'/proc/{pid}/task/{pid}/children').read_text().split()]
+    try:
+        children = [int(child) for child in Path(f'/proc/{pid}/task/{pid}/children').read_text().split()]
+    except OSError:  # it has just ended
+        return []
     running = [child for child in children if is_running(child)]
     return [*running, *(below for child in running for below in descendants(child))]
 
