@@ -159,6 +159,7 @@ def served(address: str) -> Generator[None]:
         yield
     finally:
         server.kill()
+        server.wait()
 
 
 def main() -> None:
