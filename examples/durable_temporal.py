@@ -80,7 +80,8 @@ agent = Agent(
     name='billing',
     toolsets=[FunctionToolset([open_orders, charge], id='shop')],
     capabilities=[
-        CodeMode(),
+        # A step of code has to end before its worker counts as lost.
+        CodeMode(resource_limits={'max_duration_secs': 2}),
         # How long a call may take before its worker counts as lost.
         TemporalDurability(activity_config={'start_to_close_timeout': timedelta(seconds=5)}),
     ],

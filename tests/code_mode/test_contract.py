@@ -1139,18 +1139,48 @@ async def test_cm8_media_inside_a_dict_come_after_it(code: str, value: object) -
 
 
 async def test_cm8_media_of_one_identifier_are_told_apart() -> None:
-    def chart(text: str) -> BinaryContent:
+    """In the result; what the code sees is the same in whatever order calls end."""
+
+    async def chart(text: str, seconds: float) -> BinaryContent:
+        await asyncio.sleep(seconds)
         return BinaryContent(text.encode(), media_type='image/png', identifier='chart')
 
-    code = "a, b, c, again = [await chart(text=text) for text in 'abca']\n[a, {'b': b, 'again': again}]"
+    code = (
+        "import asyncio\na, b, again = await asyncio.gather(\n    chart(text='a', seconds=0.1),"
+        " chart(text='b', seconds=0.0), chart(text='a', seconds=0.0))\n"
+        "assert a['identifier'] == b['identifier'] == 'chart'\n[a, {'b': b, 'again': again}]"
+    )
     value = await value_of(code, tools=[Tool(chart)])
     assert is_list(value)
     media = [item for item in value if isinstance(item, BinaryContent)]
-    assert [(each.data, each.identifier) for each in media] == [(b'a', 'chart'), (b'b', 'chart-2'), (b'a', 'chart')]
+    assert [(each.data, each.identifier) for each in media] == [(b'a', 'chart'), (b'b', 'chart-2')]
     assert value[1] == {
         'b': {**REFERENCE, 'identifier': 'chart-2'},
         'again': {**REFERENCE, 'identifier': 'chart'},
     }
+
+
+async def test_cm8_an_image_in_many_rows_is_sent_once() -> None:
+    value = await value_of("p = await picture()\n[{'row': i, 'logo': p} for i in range(3)]", tools=MEDIA_TOOLS)
+    assert value == [{'row': 0, 'logo': REFERENCE}, PNG, {'row': 1, 'logo': REFERENCE}, {'row': 2, 'logo': REFERENCE}]
+
+
+async def test_cm8_the_limit_holds_for_what_stands_beside_media() -> None:
+    code_mode = CodeMode[None](max_result_bytes=1000)
+    value = await value_of('[await picture(), *range(1000)]', tools=MEDIA_TOOLS, code_mode=code_mode)
+    assert is_list(value)
+    assert 'over the limit of 1,000' in str(value[0])
+    assert value[1:] == [PNG]
+
+
+async def test_cm8_what_code_adds_to_media_is_kept() -> None:
+    value = await value_of("{**await picture(), 'caption': 'Sales'}", tools=MEDIA_TOOLS)
+    assert value == [{**REFERENCE, 'caption': 'Sales'}, PNG]
+
+
+async def test_cm8_data_that_code_has_changed_are_no_media() -> None:
+    value = await value_of("p = await picture()\np['data'] = 'zz'\np", tools=MEDIA_TOOLS)
+    assert value == {**REFERENCE, 'data': 'zz'}
 
 
 async def test_cm8_data_that_only_looks_like_media_stay_data() -> None:
@@ -1168,6 +1198,42 @@ async def test_cm8_media_may_be_passed_to_another_tool_as_data() -> None:
         return len(picture['data'])
 
     assert await value_of('await size(picture=await picture())', tools=[*MEDIA_TOOLS, Tool(size)]) == 8
+
+
+async def test_cm8_what_a_tool_addresses_to_the_model_outlives_code_that_fails() -> None:
+    def look() -> ToolReturn[str]:
+        return ToolReturn('seen', content=['for the model', PNG])
+
+    script = await offered('await look()\n1 / 0', "'fixed'", "'more'", tools=[Tool(look)])
+    prompts = [
+        [part.content for part in turn[-1].parts if isinstance(part, UserPromptPart)] for turn in script.requests
+    ]
+    assert prompts[1:] == [[], [['for the model', PNG]], []]
+
+
+@pytest.mark.parametrize(
+    'code', ['await parse()', 'try:\n    await parse()\nexcept ValueError as e:\n    r = str(e)\nr', 'await sizes()']
+)
+async def test_cm6_halves_of_surrogate_pairs_do_not_end_the_run(code: str) -> None:
+    """Python puts them into the names of files that are no text."""
+
+    def parse() -> str:
+        raise ValueError('cannot parse caf\udce9.txt')
+
+    def sizes() -> dict[str, int]:
+        return {'caf\udce9.txt': 100}
+
+    result = await make_agent(ScriptedModel([code]), tools=[Tool(parse), Tool(sizes)]).run('go')
+    assert 'caf?.txt' in result.all_messages_json().decode()
+
+
+async def test_cm6_the_list_of_calls_names_the_error_that_code_can_catch() -> None:
+    def connect() -> str:
+        raise ConnectionResetError('down')
+
+    text = await retry_of('await connect()', tools=[Tool(connect)])
+    assert 'The code failed with OSError: down' in text
+    assert 'connect() raised OSError: down' in text
 
 
 async def test_cm8_what_a_tool_addresses_to_the_model_is_passed_on() -> None:
@@ -1240,11 +1306,11 @@ async def test_cm8_a_large_value_with_suspicious_text_is_still_in_its_variable()
 
 @pytest.mark.parametrize(
     'depth',
-    [199, 300, 5_000],
+    [149, 300, 5_000],
 )
 async def test_cm8_a_deeply_nested_value_never_ends_the_run(depth: int) -> None:
     returned = await run_snippet(f'x = []\nfor _ in range({depth}):\n    x = [x]\nx')
-    assert returned.outcome == ('success' if depth < 200 else 'retried')
+    assert returned.outcome == ('success' if depth < 150 else 'retried')
 
 
 async def test_cm8_an_unreturnable_value_reports_what_was_called_and_printed() -> None:

@@ -192,9 +192,9 @@ def test_cm6_a_long_place_is_cut() -> None:
 
 
 def test_cm6_depth_is_bounded() -> None:
-    assert to_sandbox(nested(200)) == nested(200)
-    for depth in (202, 100_000):
-        assert refusal(nested(depth)).endswith('cannot be passed on: more than 200 levels, or a cycle')
+    assert to_sandbox(nested(150)) == nested(150)
+    for depth in (152, 100_000):
+        assert refusal(nested(depth)).endswith('cannot be passed on: more than 150 levels, or a cycle')
 
 
 def test_cm6_cycles_are_refused() -> None:
@@ -209,7 +209,7 @@ def test_cm6_cycles_are_refused() -> None:
     row = Row()
     row.cell = [row]
     for cycle in (point, row):
-        assert refusal(cycle).endswith('... cannot be passed on: more than 200 levels, or a cycle')
+        assert refusal(cycle).endswith('... cannot be passed on: more than 150 levels, or a cycle')
 
 
 def test_cm6_the_same_object_twice_is_no_cycle() -> None:
@@ -329,7 +329,7 @@ def test_cm8_a_function_of_the_host_cannot_leave() -> None:
 
 def test_cm8_a_value_nested_too_deeply_cannot_leave(session: Session) -> None:
     value = run(session, 'value = []\nfor _ in range(250): value = [value]\nvalue')
-    assert leaving_refusal(value).endswith('cannot be passed on: more than 200 levels, or a cycle')
+    assert leaving_refusal(value).endswith('cannot be passed on: more than 150 levels, or a cycle')
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from pydantic_ai.messages import ToolReturn, UserContent
 from pydantic_ai.tool_manager import ToolManager
 from pydantic_ai.tools import AgentDepsT, ToolDenied
 
-from pydantic_ai_harness.sandbox import Answer, CannotCrossError, Raised, Returned, to_sandbox
+from pydantic_ai_harness.sandbox import Answer, CannotCrossError, Raised, Returned, to_sandbox, without_surrogates
 
 from .builtin_errors import error_named
 from .driver import Deferred
@@ -35,6 +35,7 @@ from .events import NestedToolCallEvent, NestedToolResultEvent
 from .ledger import NestedCall
 from .media import Media
 from .outside_answers import Answered, Denied, OutsideAnswer
+from .sandbox_names import BUILTINS
 
 
 @dataclass
@@ -82,7 +83,7 @@ class Dispatcher(Generic[AgentDepsT]):
         answer = self.answers.get(call.id)
         if call.outcome == 'waiting' and answer is None:
             return Deferred()
-        self._check_usage_limit()
+        self.check_usage_limit()
         call.start()
         self._running += 1
         try:
@@ -144,6 +145,7 @@ class Dispatcher(Generic[AgentDepsT]):
         self, call: NestedCall, answer: OutsideAnswer | None, validated: Callable[[bool], Awaitable[None]]
     ) -> object:
         if isinstance(answer, Answered):
+            self.media.keep_all(answer.media_inside)
             return answer.outcome()
         if isinstance(answer, Denied):
             return ToolDenied(answer.message)
@@ -170,7 +172,12 @@ class Dispatcher(Generic[AgentDepsT]):
         call.end('returned', result=value, metadata=metadata)
         return value
 
-    def _check_usage_limit(self) -> None:
+    def check_usage_limit(self) -> None:
+        """Whether one more call may be made.
+
+        Raises:
+            UsageLimitExceeded: The run has made as many as it may.
+        """
         limits = self.ctx.usage_limits
         if limits is not None and limits.tool_calls_limit is not None:
             usage = self.ctx.usage
@@ -234,8 +241,9 @@ def _has_tool_hooks(capability: AbstractCapability[Any]) -> bool:
 
 
 def _deny(call: NestedCall, message: str) -> Raised:
-    call.end('denied', error=message)
-    return Raised(PermissionError(message))
+    text = without_surrogates(message)
+    call.end('denied', error=text)
+    return Raised(PermissionError(text))
 
 
 def _crossing(call: NestedCall, error: Exception) -> Exception:
@@ -245,14 +253,14 @@ def _crossing(call: NestedCall, error: Exception) -> Exception:
     if isinstance(error, CannotCrossError):
         return TypeError(f'{call.function.name}() returned a value that code cannot get: {error}')
     if isinstance(error, (ModelRetry, ToolFailed, ToolRetryError, ToolFailedError)):
-        return RuntimeError(str(error))
+        return RuntimeError(without_surrogates(str(error)))
     # The message of a KeyError is the representation of its key.
-    message = error.args[0] if isinstance(error, KeyError) and error.args else str(error)
+    message = without_surrogates(str(error.args[0] if isinstance(error, KeyError) and error.args else error))
     for base in type(error).__mro__:
-        is_told_apart = base is getattr(builtins, base.__name__, None) and base is not Exception
-        if is_told_apart and (built := error_named(base.__name__, message)):
+        is_known = base is getattr(builtins, base.__name__, None) and base.__name__ in BUILTINS
+        if is_known and base is not Exception and (built := error_named(base.__name__, message)):
             return built
-    return RuntimeError(f'{type(error).__name__}: {error}')
+    return RuntimeError(f'{type(error).__name__}: {message}')
 
 
 def _arguments_text(call: NestedCall, error: ValidationError) -> str:

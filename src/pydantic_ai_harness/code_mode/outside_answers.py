@@ -7,12 +7,13 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_ai.exceptions import ModelRetry, ToolFailed
-from pydantic_ai.messages import ToolReturn, UserContent, is_multi_modal_content
+from pydantic_ai.messages import MultiModalContent, ToolReturn, UserContent
 from pydantic_ai.tools import ToolApproved, ToolDenied
 
 from pydantic_ai_harness.narrowing import is_sequence
 from pydantic_ai_harness.sandbox import to_sandbox
 
+from .media import Media
 from .packing import pack, plain, unpack
 
 
@@ -42,9 +43,9 @@ class Answered(_Answer):
 
     kind: Literal['answered'] = 'answered'
     value: Any = None
-    """Packed; `None` for media."""
+    """Packed; data stand in it for media."""
     media: str | None = None
-    """JSON of an image, audio or document that is the result."""
+    """JSON of the images, audio and documents in the result."""
     content: str | None = None
     """JSON of what the tool addresses to the model beside its result."""
     metadata: Any = None
@@ -58,10 +59,10 @@ class Answered(_Answer):
         Raises:
             CannotCrossError: It has no JSON shape.
         """
-        is_media = is_multi_modal_content(value)
+        media = Media()
         return cls(
-            value=None if is_media else pack(to_sandbox(value)),
-            media=_CONTENT.dump_json([value]).decode() if is_media else None,
+            value=pack(to_sandbox(value, replace=media.keep)),
+            media=_MEDIA.dump_json([*media.kept.values()]).decode() if media.kept else None,
             content=None if content is None else _CONTENT.dump_json(_as_list(content)).decode(),
             metadata=plain(metadata),
         )
@@ -74,13 +75,18 @@ class Answered(_Answer):
         """
         if self.problem is not None:
             raise ToolFailed(self.problem)
-        value = unpack(self.value) if self.media is None else _CONTENT.validate_json(self.media)[0]
         content = None if self.content is None else _CONTENT.validate_json(self.content)
-        return ToolReturn(return_value=value, content=content, metadata=self.metadata)
+        return ToolReturn(return_value=unpack(self.value), content=content, metadata=self.metadata)
+
+    @property
+    def media_inside(self) -> list[MultiModalContent]:
+        """What data in the result stand for."""
+        return [] if self.media is None else _MEDIA.validate_json(self.media)
 
 
 OutsideAnswer: TypeAlias = Annotated[Approved | Denied | Answered, Field(discriminator='kind')]
 _CONTENT = TypeAdapter[list[UserContent]](list[UserContent])
+_MEDIA = TypeAdapter[list[MultiModalContent]](list[MultiModalContent])
 _ANSWERS = TypeAdapter[dict[str, OutsideAnswer]](dict[str, OutsideAnswer])
 
 

@@ -83,6 +83,7 @@ def paused_snippets(requests: DeferredToolRequests) -> dict[str, PausedSnippet]:
 
 def paused_calls(requests: DeferredToolRequests) -> list[PausedCall]:
     """The calls inside code that wait for somebody; in the requests, only their `run_code` calls are listed."""
+    _check_requests(requests)
     return [call for snippet in paused_snippets(requests).values() for call in snippet.waiting]
 
 
@@ -102,11 +103,16 @@ def resume_with(
         metadata: By the calls' ids, for `ctx.tool_call_metadata`. A call without gets what it was deferred with.
 
     Raises:
-        AnswerError: No call of that id waits, or the answer is of the wrong kind for it.
+        AnswerError: No call of that id waits, the answer is of the wrong kind for it, or metadata come without one.
     """
+    _check_requests(requests)
+    if not is_text_mapping(answers):
+        raise AnswerError(f'`answers` is a dict of answers by `tool_call_id`, not {answers!r}.')
     given = dict(metadata or {})
     results = DeferredToolResults()
     left = dict(answers)
+    if unanswered := given.keys() - left.keys():
+        raise AnswerError(f'`metadata` is for calls that are answered, and {min(unanswered)!r} is not in `answers`.')
     for run_code_id, snippet in paused_snippets(requests).items():
         decided = {
             call.tool_call_id: _answer(call, left.pop(call.tool_call_id), given.get(call.tool_call_id, call.metadata))
@@ -122,6 +128,14 @@ def resume_with(
             results.approvals[run_code_id] = _consent(run_code_id, left.pop(run_code_id))
     _answer_others(requests, left, given, results)
     return results
+
+
+def _check_requests(requests: object) -> None:
+    if not isinstance(requests, DeferredToolRequests):
+        raise AnswerError(
+            'What waits stands in the `DeferredToolRequests` that a run ended with: pass `result.output`, not '
+            f'an object of type {type(requests).__name__}.'
+        )
 
 
 def request_metadata(snippet: PausedSnippet) -> dict[str, Any]:

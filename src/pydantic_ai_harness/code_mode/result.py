@@ -8,7 +8,7 @@ from pydantic_ai.messages import tool_return_ta
 
 from pydantic_ai_harness.narrowing import is_list, is_mapping
 
-from .media import Media
+from .media import Media, References
 
 _BEGINNING = 2_000
 _MAX_SHAPE_DEPTH = 3
@@ -45,18 +45,24 @@ class Result:
 
     def _content(self) -> list[object] | None:
         """The value with its media beside the data that hold them; `None` if it has none."""
+        if not self.media.kept:
+            return None
+        references = References(self.media)
         items = self.value if is_list(self.value) else [self.value]
         content: list[object] = []
-        has_media = False
+        parts: list[object] = []
         for item in items:
-            if (media := self.media.restore(item)) is not None:
-                content.append(media)
-                has_media = True
+            known = len(references.found)
+            parts.append(references.without_data(item))
+            if (only := references.only(item)) is not None:
+                content.append(only)
             else:
-                data, inside = self.media.referred(item)
-                content += [self._value_that_fits(data), *inside]
-                has_media = has_media or bool(inside)
-        return content if has_media else None
+                content += [parts[-1], *list(references.found.values())[known:]]
+        if not references.found:
+            return None
+        data = parts if is_list(self.value) else parts[0]
+        fitting = self._value_that_fits(data)
+        return content if fitting is data else [fitting, *references.found.values()]
 
     def _value_that_fits(self, value: object) -> object:
         size = 0 if self.max_bytes is None else json_size(value)

@@ -9,12 +9,13 @@ from pydantic_ai.messages import ToolReturn
 from pydantic_ai.tools import AgentDepsT
 
 from .failures import CHANGED_CODE, not_resumed_text
-from .outside_answers import Approved, OutsideAnswer
+from .outside_answers import Approved, Denied, OutsideAnswer
 from .pause_record import PauseRecord
 from .pausing import Resumption
 from .python_text import with_plain_newlines
 from .snippet import SnippetRun
 from .state_store import StateUnavailableError
+from .states import taken_whole
 
 
 async def resume(snippet: SnippetRun[AgentDepsT], resumption: Resumption, code: str) -> ToolReturn[Any]:
@@ -24,9 +25,14 @@ async def resume(snippet: SnippetRun[AgentDepsT], resumption: Resumption, code: 
         ToolFailed: Its state is not to be had; the text says why, and what it had called.
         ModelRetry: The code failed later on.
         ApprovalRequired: It waits again.
+        UsageLimitExceeded: The run may make no more calls; the code goes on waiting.
     """
+    answers = resumption.answers
+    if answers is None or any(not isinstance(answer, Denied) for answer in answers.values()):
+        snippet.dispatcher.check_usage_limit()  # before the code is taken from where it waits
     try:
-        record = await snippet.states.take_pause(snippet.ledger.run_code_id, resumption.token)
+        taking = snippet.states.take_pause(snippet.ledger.run_code_id, resumption.token)
+        record = await taken_whole(taking, snippet.states.save_pause)
     except StateUnavailableError as error:
         snippet.run.kept = None  # this run has no session that could be kept
         raise ToolFailed(not_resumed_text(str(error), resumption.done)) from error
@@ -34,7 +40,6 @@ async def resume(snippet: SnippetRun[AgentDepsT], resumption: Resumption, code: 
         await snippet.states.save_pause(record)
         snippet.run.kept = None
         raise ToolFailed(CHANGED_CODE)
-    answers = resumption.answers
     snippet.dispatcher.answers = _approvals(record) if answers is None else answers
     return await snippet.resume(record)
 

@@ -6,6 +6,8 @@ import asyncio
 import warnings
 from dataclasses import dataclass, field
 
+from pydantic_ai.messages import UserContent
+
 from pydantic_ai_harness.sandbox import Failed, Snippet
 
 from .announcing import Announcer
@@ -15,11 +17,9 @@ from .engine import PLAIN, Engine
 from .media import Media
 from .repl import Repl
 from .state_store import StateUnavailableError
-from .states import States
+from .states import States, taken_whole
 from .stored_session import SessionRecord
 from .typecheck import SessionTypes
-
-_PUT_BACK_SECONDS = 1
 
 
 class StateStoreWarning(UserWarning):
@@ -47,6 +47,10 @@ class RunState:
     """Ids of the `run_code` calls that have paused in this run."""
     _given_away: set[str] = field(default_factory=set[str])
     """Those of them that wait, and have taken the session with them."""
+    for_model: list[UserContent] = field(default_factory=list[UserContent])
+    """What tools addressed to the model in code that failed; it goes with the next result."""
+    revealed: list[str] = field(default_factory=list[str])
+    """Names of deferred tools that calls in such code made available."""
     has_warned: bool = False
     has_ended: bool = False
 
@@ -127,14 +131,14 @@ class RunState:
             feeds=stored.feeds,
             printed=stored.printed,
             types=self.types.stored(),
-            media=self.media.by_identifier,
+            media=self.media.kept,
         )
 
     def take_up(self, record: SessionRecord, snippet: Snippet) -> None:
         """Go on with a session that was stored, in place of this one."""
         self.repl.restore(record.session, snippet)
         self.types.restore(record.types)
-        self.media.by_identifier.update(record.media)
+        self.media.keep_all(record.media.values())
 
 
 class KeptSession:
@@ -146,23 +150,12 @@ class KeptSession:
 
     async def take(self) -> SessionRecord | None:
         """What the last run left, or `None` to start afresh."""
-        taking = asyncio.ensure_future(self._states.take_session())
         try:
-            self._taken = await asyncio.shield(taking)
-        except asyncio.CancelledError:
-            await self._put_back(taking)
-            raise
+            self._taken = await taken_whole(self._states.take_session(), self._states.save_session)
         except Exception as error:  # noqa: BLE001  stores are written by others
             if not (isinstance(error, StateUnavailableError) and error.reason == 'missing'):
                 _warn(f'The variables of the last run are not there, the session starts afresh: {_text(error)}')
         return self._taken if self._taken is not None and self._taken.state is not None else None
-
-    async def _put_back(self, taking: asyncio.Future[SessionRecord]) -> None:
-        """The run was cancelled while it took the session, which is not to be lost."""
-        await asyncio.wait([taking], timeout=_PUT_BACK_SECONDS)
-        if taking.done() and taking.exception() is None:
-            await self._states.save_session(taking.result())
-        taking.cancel()
 
     def drop(self, reason: str) -> None:
         """What the last run left cannot be used."""

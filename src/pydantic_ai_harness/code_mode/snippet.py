@@ -106,6 +106,22 @@ class SnippetRun(Generic[AgentDepsT]):
         return await self._conclude(record.code, named, lambda driver: driver.resume(paused, ready))
 
     async def _conclude(self, code: str, named: NamedCode, start: Start) -> ToolReturn[Any]:
+        dispatcher, run = self.dispatcher, self.run
+        dispatcher.extra_content[:0], run.for_model = run.for_model, []
+        dispatcher.revealed[:0], run.revealed = run.revealed, []
+        try:
+            result = await self._result(code, named, start)
+        except ModelRetry:
+            run.for_model, run.revealed = dispatcher.extra_content, dispatcher.revealed
+            raise
+        return ToolReturn(
+            return_value=result.for_model(),
+            metadata=call_metadata(self.ledger, run.metadata_room),
+            content=dispatcher.extra_content or None,
+            tools=dispatcher.revealed or None,
+        )
+
+    async def _result(self, code: str, named: NamedCode, start: Start) -> Result:
         ended = await self._drive(start)
         while isinstance(ended, Paused):
             await self._pause(code, named, ended)
@@ -116,13 +132,7 @@ class SnippetRun(Generic[AgentDepsT]):
         self.run.types.ran(code)
         printed = self.run.repl.printed
         value = await self._data(ended.value, named, printed)
-        result = Result(value, printed, self.run.media, self.settings.max_result_bytes, named.name)
-        return ToolReturn(
-            return_value=result.for_model(),
-            metadata=call_metadata(self.ledger, self.run.metadata_room),
-            content=self.dispatcher.extra_content or None,
-            tools=self.dispatcher.revealed or None,
-        )
+        return Result(value, printed, self.run.media, self.settings.max_result_bytes, named.name)
 
     async def _drive(self, start: Start) -> Finished | Failed | Paused:
         if self.run.has_ended:  # a cancelled run ends before the task of its tool call does

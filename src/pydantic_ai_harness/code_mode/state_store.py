@@ -49,11 +49,15 @@ class StateStore(Protocol):
         ...
 
 
+_ENTRIES = 2
+"""What a snippet that waits takes: its state, and a note of which pause was its last."""
+
+
 class MemoryStateStore:
-    """Keeps states in this process, the newest of them."""
+    """Keeps the newest states in this process; those that were taken go first."""
 
     def __init__(self, *, max_states: int = 1000) -> None:
-        """Settle how many states are kept.
+        """Settle how many snippets may wait.
 
         Raises:
             ConfigurationError: `max_states` is not at least 1.
@@ -69,8 +73,9 @@ class MemoryStateStore:
         with self._lock:
             self._states[key] = state, expires_at
             self._states.move_to_end(key)
-            while len(self._states) > self._max_states:
-                self._states.popitem(last=False)
+            while len(self._states) > self._max_states * _ENTRIES:
+                taken = next((known for known, (content, _) in self._states.items() if content is None), None)
+                self._states.pop(next(iter(self._states)) if taken is None else taken)
 
     async def take(self, key: str) -> bytes:
         """See `StateStore`."""

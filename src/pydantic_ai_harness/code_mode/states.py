@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -17,6 +19,7 @@ from .state_store import StateStore, StateUnavailableError
 from .stored_session import FORMAT, SessionRecord
 
 R = TypeVar('R', bound=BaseModel)
+_PUT_BACK_SECONDS = 1
 
 
 class _Envelope(BaseModel):
@@ -133,6 +136,19 @@ class ConversationStates:
 
     def _key(self, what: str) -> str:
         return hashlib.sha256(f'{self.conversation_id}\0{what}'.encode(errors='surrogatepass')).hexdigest()
+
+
+async def taken_whole(taking: Coroutine[Any, Any, R], put_back: Callable[[R], Awaitable[None]]) -> R:
+    """Take a state; whoever is cancelled meanwhile puts it back, so that it is not lost."""
+    task = asyncio.ensure_future(taking)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task], timeout=_PUT_BACK_SECONDS)
+        if task.done() and not task.cancelled() and task.exception() is None:
+            await put_back(task.result())
+        task.cancel()
+        raise
 
 
 class OtherVersionError(StateUnavailableError):

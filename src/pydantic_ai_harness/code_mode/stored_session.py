@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pydantic import BaseModel
-from pydantic_ai.messages import UserContent
+from pydantic_ai.messages import MultiModalContent
 
 from pydantic_ai_harness.sandbox import StoredSession
 
@@ -30,7 +30,7 @@ class SessionRecord(BaseModel):
     feeds: int
     printed: str
     types: StoredTypes
-    media: dict[str, UserContent] = {}
+    media: dict[str, MultiModalContent] = {}
 
     @property
     def session(self) -> StoredSession:

@@ -22,7 +22,7 @@ from .steps import (
     Step,
 )
 from .stored import SANDBOX_VERSION, CannotBeStoredError, StoredSession
-from .values import CannotCrossError, from_sandbox, to_sandbox
+from .values import CannotCrossError, from_sandbox, to_sandbox, without_surrogates
 
 __all__ = [
     'SANDBOX_VERSION',
@@ -55,4 +55,5 @@ __all__ = [
     'looked_up',
     'shared_pool',
     'to_sandbox',
+    'without_surrogates',
 ]

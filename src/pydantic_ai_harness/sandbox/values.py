@@ -13,7 +13,7 @@ import pydantic_monty
 from pydantic_ai_harness.errors import HarnessError
 from pydantic_ai_harness.narrowing import is_collection, is_mapping
 
-_MAX_DEPTH = 200
+_MAX_DEPTH = 150  # JSON parsers end at 200, with all that stands around a value
 _MAX_PATH = 80
 _SCALARS = (str, int, float, bool, type(None), bytes)
 
@@ -63,7 +63,7 @@ def from_sandbox(value: object) -> object:
 
 def _convert(value: object, path: str, depth: int, leaf: Callable[[object, str], object]) -> object:
     if type(value) in _SCALARS:
-        return _without_surrogates(value) if type(value) is str else value
+        return without_surrogates(value) if type(value) is str else value
     if depth > _MAX_DEPTH:
         raise CannotCrossError('a value nested this deeply', path, f'more than {_MAX_DEPTH} levels, or a cycle')
     if is_mapping(value):
@@ -79,7 +79,7 @@ def _convert_dict(
 ) -> dict[str, object]:
     converted: dict[str, object] = {}
     for key, item in value.items():
-        text = key if type(key) is str else _key_text(key, path)
+        text = without_surrogates(key) if type(key) is str else _key_text(key, path)
         if text in converted:
             raise CannotCrossError(f'a dict with two keys that both become {text!r}', path, 'keys are sent as text')
         converted[text] = _convert(item, f'{path}[{text!r}]', depth + 1, leaf)
@@ -94,7 +94,7 @@ def _key_text(key: object, path: str) -> str:
     return str(text)
 
 
-def _without_surrogates(text: str) -> str:
+def without_surrogates(text: str) -> str:
     """Halves of surrogate pairs are no text outside of Python."""
     return text if text.isascii() else text.encode('utf-8', 'replace').decode()
 

@@ -183,6 +183,33 @@ async def test_beyond1_cancelled_while_the_pause_is_taken(late: bool, pool: Work
         assert dialogue.bank.ran == ['free 1', 'pay 10', 'free 2']
 
 
+class SlowStore(MemoryStateStore):
+    """Gives a state some time after it was taken, as one over a network does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.taken = asyncio.Event()
+
+    async def take(self, key: str) -> bytes:
+        state = await super().take(key)
+        self.taken.set()
+        await asyncio.sleep(0.1)
+        return state
+
+
+async def test_beyond1_what_was_taken_for_a_cancelled_run_is_put_back(pool: WorkerPool) -> None:
+    store = SlowStore()
+    dialogue = dialogue_on(pool, store)
+    await dialogue.run(BOTH)
+    store.taken.clear()
+    running = start(dialogue.answer(approve))
+    await store.taken.wait()
+    await cancel(running)
+    await dialogue.answer(approve)
+    assert dialogue.content == 20
+    assert dialogue.bank.ran == ['free 1', 'pay 10', 'free 2']
+
+
 async def test_beyond1_cancelled_while_the_approved_call_runs(pool: WorkerPool) -> None:
     """The call is cancelled once, and a second resume runs nothing of it."""
     stall = Stall()

@@ -499,6 +499,8 @@ async def test_beyond1_a_failure_from_outside_is_no_refusal(answer: Exception) -
     [
         BinaryContent(PIXEL, media_type='image/png', identifier='i'),
         ToolReturn(BinaryContent(PIXEL, media_type='image/png', identifier='i'), metadata={'m': 1}),
+        [BinaryContent(PIXEL, media_type='image/png', identifier='i'), 1],
+        {'image': BinaryContent(PIXEL, media_type='image/png', identifier='i')},
         b'\xff',
         (1, {2}),
         Path('/x'),
@@ -622,10 +624,13 @@ async def test_beyond1_calls_one_at_a_time_all_wait_together() -> None:
 
 
 async def test_beyond1_a_usage_limit_holds_after_a_pause() -> None:
-    """An exceeded limit ends the resumed run, and the pause is used up."""
+    """An exceeded limit ends the resumed run, and the pause is used up, unless no call could be made at all."""
     dialogue = Dialogue()
     await dialogue.run('await pay(amount=1)\nawait free(n=1)\nawait free(n=2)')
     results = resume_with(dialogue.requests, dialogue.answers(approve))
+    with pytest.raises(UsageLimitExceeded):
+        await dialogue.resume(results, usage_limits=UsageLimits(tool_calls_limit=1))
+    assert dialogue.bank.ran == []
     with pytest.raises(UsageLimitExceeded):
         await dialogue.resume(results, usage_limits=UsageLimits(tool_calls_limit=2))
     assert dialogue.bank.ran == ['pay 1']

@@ -23,7 +23,7 @@ from pydantic_ai_harness.code_mode import (
 )
 from pydantic_ai_harness.errors import ConfigurationError
 
-from .bank import Dialogue, approve
+from .bank import Dialogue, approve, run_through
 
 BOTH = 'a = await free(n=1)\nb = await pay(amount=a)\n[a, b]'
 CAUGHT = """import asyncio
@@ -117,12 +117,27 @@ async def test_beyond1_other_time_zones(store: StateStore) -> None:
 
 
 async def test_beyond1_memory_keeps_the_newest_states() -> None:
-    """Past its bound the oldest state is gone; one that is saved again counts as new."""
-    store = MemoryStateStore(max_states=2)
+    """Past its bound the oldest state is gone; one that is saved again counts as new. A snippet takes two."""
+    store = MemoryStateStore(max_states=1)
     for key in 'abac':
         await store.save(key, key.encode(), expires_at=hours())
     assert await reason_of(store, 'b') == 'missing'
     assert [await store.take(key) for key in 'ac'] == [b'a', b'c']
+
+
+async def test_beyond1_memory_forgets_first_what_was_taken() -> None:
+    """What waits is not thrown out for the marks of what is done."""
+    store = MemoryStateStore(max_states=1)
+    await store.save('waits', b'w', expires_at=hours())
+    for key in 'ab':
+        await store.save(key, b'', expires_at=hours())
+        await store.take(key)
+    assert await store.take('waits') == b'w'
+
+
+async def test_beyond1_memory_for_one_snippet_holds_one() -> None:
+    dialogue = await run_through('await pay(amount=1)', store=MemoryStateStore(max_states=1))
+    assert dialogue.content == 'paid 1'
 
 
 @pytest.mark.parametrize('number', [0, -1])

@@ -51,6 +51,25 @@ async def paused(code: str = BOTH, **options: Any) -> Dialogue:
 # -- the helpers refuse --------------------------------------------------------------------------------------------
 
 
+async def test_beyond1_what_holds_no_requests_is_refused() -> None:
+    dialogue = await paused()
+    history: Any = dialogue.history
+    with pytest.raises(AnswerError, match=r'pass `result.output`, not an object of type list\.'):
+        paused_calls(history)
+    with pytest.raises(AnswerError, match=r'pass `result.output`, not an object of type list\.'):
+        resume_with(history, {})
+    wrong: Any = True
+    with pytest.raises(AnswerError, match=r'`answers` is a dict of answers by `tool_call_id`, not True\.'):
+        resume_with(dialogue.requests, wrong)
+
+
+async def test_beyond1_metadata_without_an_answer_are_refused() -> None:
+    """A note of who decided is not lost over a wrong id."""
+    dialogue = await paused()
+    with pytest.raises(AnswerError, match="'typo' is not in `answers`"):
+        resume_with(dialogue.requests, {'code_1__2': True}, metadata={'typo': {'by': 'Ada'}})
+
+
 async def test_beyond1_an_unknown_id_is_refused_with_those_that_wait() -> None:
     """The text names the id and all ids that could have been meant."""
     dialogue = await paused(MIXED)
