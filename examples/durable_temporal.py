@@ -102,7 +102,12 @@ class Billing(PydanticAIWorkflow):
 
 async def connect(address: str) -> Client:
     """A client whose workers record the steps of code as local activities."""
-    return await Client.connect(address, plugins=[PydanticAIPlugin(), CodeModePlugin(agent)])
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                return await Client.connect(address, plugins=[PydanticAIPlugin(), CodeModePlugin(agent)])
+            except RuntimeError:  # a server that has just started listens before it answers
+                await asyncio.sleep(0.1)
 
 
 async def work(address: str) -> None:

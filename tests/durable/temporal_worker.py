@@ -92,7 +92,12 @@ class Continued(PydanticAIWorkflow):
 async def connect(address: str, *, with_plugin: bool) -> Client:
     """A client, whose plugins its workers have too."""
     plugins = [PydanticAIPlugin(), *([CodeModePlugin(agent)] if with_plugin else [])]
-    return await Client.connect(address, plugins=plugins, identity='scenario')  # and not the machine's name
+    async with asyncio.timeout(20):
+        while True:
+            try:
+                return await Client.connect(address, plugins=plugins, identity='scenario')  # and not the machine's name
+            except RuntimeError:  # a server that has just started listens before it answers
+                await asyncio.sleep(0.1)
 
 
 def serve(address: str, queue: str, with_plugin: bool) -> None:

@@ -172,7 +172,7 @@ async def test_cm21_a_state_too_large_to_be_recorded_is_refused_with_what_is_lar
 async def test_cm21_reading_much_and_returning_little_does_not_fill_the_history(new_rig: NewRig) -> None:
     rig = new_rig()
     reads = 'total = 0\nfor i in range(7):\n    total += len(await text(size=200_000))\ntotal'
-    nested = 'x = 1\nfor i in range(195):\n    x = [x]\nlen(await describe(value=x)) > 50'
+    nested = 'x = 1\nfor i in range(149):\n    x = [x]\nlen(await describe(value=x)) > 50'
     await rig.begin([reads, reads, nested])
     assert await rig.results() == [1_400_000, 1_400_000, True]
 

@@ -398,9 +398,10 @@ SHAPES: dict[str, Shape] = {
         ran=['keep'],
     ),
     'made but not awaited': Shape(
-        code='c = free(n=1)\nd = free(n=2)\ne = pay(amount=9)\nawait pay(amount=1)\n[await c]',
+        # What nobody awaits is given up at the end of the code, so that waits for another call.
+        code='c = free(n=1)\nd = free(n=2)\ne = pay(amount=9)\nawait pay(amount=1)\nawait slow(n=3)\n[await c]',
         content=[10],
-        ran=['pay 1', 'free 1', 'free 2', 'pay 9'],
+        ran=['pay 1', 'free 1', 'free 2', 'pay 9', 'slow 3'],
     ),
     'sleeps beside it': Shape(
         code='import asyncio\nr = await asyncio.gather(asyncio.sleep(0.05), pay(amount=1), asyncio.sleep(0.01))\n'
