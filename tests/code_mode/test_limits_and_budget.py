@@ -169,6 +169,19 @@ def test_cm10_bad_limits_fail_when_the_capability_is_built(setting: Any) -> None
     assert isinstance(raised.value, (HarnessError, ValueError))
 
 
+@pytest.mark.parametrize('value', [5, None, [1], 'search', ''])
+def test_cm3_tools_that_select_nothing_fail_when_the_capability_is_built(value: Any) -> None:
+    with pytest.raises(ConfigurationError, match="`tools` takes 'all', names"):
+        CodeMode[None](value)
+
+
+@pytest.mark.parametrize('name', ['keep_repl', 'dynamic_catalog'])
+def test_what_is_neither_true_nor_false_fails_when_the_capability_is_built(name: str) -> None:
+    wrong: dict[str, Any] = {name: 'no'}
+    with pytest.raises(ConfigurationError, match=f"`{name}` is True or False, not 'no'"):
+        CodeMode[None](**wrong)
+
+
 @pytest.mark.parametrize('name', ['max_retries', 'max_tool_calls', 'max_result_bytes'])
 @pytest.mark.parametrize('value', [-1, 1.5, '3', True])
 def test_bad_counts_fail_when_the_capability_is_built(name: str, value: object) -> None:

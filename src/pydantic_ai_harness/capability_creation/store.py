@@ -51,13 +51,13 @@ class CapabilityStore:
 
         The settings are those of `CapabilityCreation`.
         """
-        if max_failures is not None and max_failures < 1:
-            raise ConfigurationError(f'max_failures must be at least 1, or None for no guard; it is {max_failures}.')
-        if max_versions < 1:
-            raise ConfigurationError(f'max_versions must be at least 1; it is {max_versions}.')
-        if validation_timeout is not None and not validation_timeout > 0:
+        if max_failures is not None and not _is_count(max_failures):
+            raise ConfigurationError(f'max_failures must be at least 1, or None for no guard; it is {max_failures!r}.')
+        if not _is_count(max_versions):
+            raise ConfigurationError(f'max_versions must be at least 1; it is {max_versions!r}.')
+        if validation_timeout is not None and not _is_above_zero(validation_timeout):
             raise ConfigurationError(
-                f'validation_timeout is a number of seconds above 0, or None; it is {validation_timeout}.'
+                f'validation_timeout is a number of seconds above 0, or None; it is {validation_timeout!r}.'
             )
         self._directory = Directory(Path(directory))
         self._manifest = Manifest(self._directory)
@@ -395,3 +395,11 @@ class CapabilityStore:
 
 def _without_guard(capability: AbstractCapability[object]) -> AbstractCapability[object]:
     return capability.authored if isinstance(capability, LoadedCapability) else capability
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _is_above_zero(value: object) -> bool:
+    return isinstance(value, (int, float)) and value > 0

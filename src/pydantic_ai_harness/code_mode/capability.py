@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
-import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
 from functools import cached_property
-from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from pydantic import SkipValidation, ValidationError
 from pydantic.json_schema import SkipJsonSchema
@@ -17,11 +14,9 @@ from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering, Too
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import AgentDepsT, RunContext, ToolDefinition, ToolSelector
 from pydantic_ai.toolsets import AbstractToolset
-from pydantic_monty import AbstractOS, MountDir, OsHandler
-from typing_extensions import TypeIs
+from pydantic_monty import MountDir, OsHandler
 
 from pydantic_ai_harness.errors import ConfigurationError
-from pydantic_ai_harness.narrowing import is_collection
 from pydantic_ai_harness.sandbox import FailureKind, SandboxLimits, Session, WorkerPool, shared_pool
 from pydantic_ai_harness.sandbox.limits import MAX_PRINTED_BYTES, ResourceLimitsSetting
 
@@ -36,6 +31,17 @@ from .recorded_repl import RecordedRepl
 from .recorded_step import StepReport, StepRequest, too_large_to_record
 from .repl import LocalRepl
 from .run_state import RunState
+from .setting_checks import (
+    OsAccess,
+    PositionalOsHandler,
+    as_os_handler,
+    check_count,
+    check_flag,
+    check_pausing,
+    check_pool,
+    check_tools,
+    checked_mounts,
+)
 from .state_store import MemoryStateStore, StateStore, StateUnavailableError
 from .states import ConversationStates, States
 from .step_worker import StepWorker
@@ -44,11 +50,6 @@ from .toolset import CodeModeToolset
 from .workflow_states import TakenSession, WorkflowStates, drop_states
 
 _MAX_CATALOGS = 8
-
-PositionalOsHandler: TypeAlias = Callable[[str, tuple[object, ...], dict[str, object]], object]
-"""Answers an OS call from `(name, args, kwargs)`."""
-OsAccess: TypeAlias = AbstractOS | OsHandler | PositionalOsHandler
-"""What `os_access` takes: Monty's keyword form `(*, name, args, kwargs, is_async)`, or the positional one."""
 
 
 @dataclass
@@ -110,15 +111,18 @@ class CodeMode(AbstractCapability[AgentDepsT]):
 
     def __post_init__(self) -> None:
         """Validate every setting."""
-        _check_count('max_retries', self.max_retries, least=0)
-        _check_count('max_tool_calls', self.max_tool_calls, least=1)
+        check_tools(self.tools)
+        for name in ('dynamic_catalog', 'keep_repl'):
+            check_flag(name, getattr(self, name))
+        check_count('max_retries', self.max_retries, least=0)
+        check_count('max_tool_calls', self.max_tool_calls, least=1)
         if self.max_result_bytes is not None:
-            _check_count('max_result_bytes', self.max_result_bytes, least=1)
+            check_count('max_result_bytes', self.max_result_bytes, least=1)
         if self.catalog not in ('auto', 'full', 'brief', 'search'):
             raise ConfigurationError(f"`catalog` is 'auto', 'full', 'brief' or 'search', not {self.catalog!r}.")
-        _check_count('catalog_tokens', self.catalog_tokens, least=1)
-        _check_pool(self.worker_pool)
-        _check_pausing(self.deferred_calls, self.state_store, self.pause_ttl)
+        check_count('catalog_tokens', self.catalog_tokens, least=1)
+        check_pool(self.worker_pool)
+        check_pausing(self.deferred_calls, self.state_store, self.pause_ttl)
         _ = self.limits, self.mounts, self.os_handler
 
     @cached_property
@@ -129,7 +133,7 @@ class CodeMode(AbstractCapability[AgentDepsT]):
     @cached_property
     def mounts(self) -> tuple[MountDir, ...]:
         """The validated `mount`, always several."""
-        return () if self.mount is None else _checked_mounts(self.mount)
+        return () if self.mount is None else checked_mounts(self.mount)
 
     @cached_property
     def os_handler(self) -> OsHandler | None:
@@ -301,86 +305,6 @@ class CodeMode(AbstractCapability[AgentDepsT]):
     def get_wrapper_toolset(self, toolset: AbstractToolset[AgentDepsT]) -> AbstractToolset[AgentDepsT]:
         """Put the agent's toolset behind `run_code`."""
         return CodeModeToolset(toolset, self)
-
-
-def as_os_handler(access: OsAccess) -> OsHandler:
-    """Bring both forms of a handler to Monty's keyword form.
-
-    Raises:
-        ConfigurationError: It takes other arguments, cannot be called, or is a coroutine function.
-    """
-    if isinstance(access, AbstractOS):
-        return access
-    if not callable(access):
-        raise ConfigurationError(
-            f'`os_access` takes an AbstractOS such as `OSAccess(environ=...)`, or a function, not {access!r}.'
-        )
-    if inspect.iscoroutinefunction(access) or inspect.iscoroutinefunction(access.__call__):
-        raise ConfigurationError('`os_access` must be a plain function: code waits for its answer.')
-    if _takes_keywords(access):
-        return access
-    if not _accepts(access, '', (), {}):
-        raise ConfigurationError(
-            '`os_access` must take `(name, args, kwargs)`, or the keywords `name`, `args`, `kwargs` and `is_async`, '
-            f'which {access!r} does not.'
-        )
-    positional = access
-
-    def handler(*, name: str, args: tuple[object, ...], kwargs: dict[str, object], **_: object) -> object:
-        return positional(name, args, kwargs)
-
-    return handler
-
-
-def _takes_keywords(access: OsHandler | PositionalOsHandler) -> TypeIs[OsHandler]:
-    return _accepts(access, name='', args=(), kwargs={}, is_async=False)
-
-
-def _accepts(function: Callable[..., object], *args: object, **kwargs: object) -> bool:
-    try:
-        inspect.signature(function).bind(*args, **kwargs)
-    except (TypeError, ValueError):  # ValueError: a builtin without a signature
-        return False
-    return True
-
-
-def _checked_mounts(setting: object) -> tuple[MountDir, ...]:
-    listed = list(setting) if is_collection(setting) else [setting]
-    mounts = [mount for mount in listed if isinstance(mount, MountDir)]
-    if wrong := [mount for mount in listed if not isinstance(mount, MountDir)]:
-        raise ConfigurationError(f'`mount` takes `pydantic_monty.MountDir`, one or several, not {wrong[0]!r}.')
-    for one, other in itertools.combinations(mounts, 2):
-        if one.virtual_path == other.virtual_path:
-            raise ConfigurationError(
-                f'`mount` has two directories under {one.virtual_path!r}; give each its own virtual path.'
-            )
-        host, other_host = Path(one.host_path).resolve(), Path(other.host_path).resolve()
-        if host.is_relative_to(other_host) or other_host.is_relative_to(host):
-            raise ConfigurationError(
-                f'`mount` has overlapping directories, {one.host_path!r} and {other.host_path!r}: code could reach '
-                'one through the other. Mount directories that do not lie inside each other.'
-            )
-    return tuple(mounts)
-
-
-def _check_pool(setting: object) -> None:
-    if setting is not None and not isinstance(setting, WorkerPool):
-        raise ConfigurationError(f'`worker_pool` takes a WorkerPool, not {setting!r}.')
-
-
-def _check_pausing(deferred_calls: object, store: object, time_to_live: object) -> None:
-    if deferred_calls not in ('inline', 'pause'):
-        raise ConfigurationError(f"`deferred_calls` is 'inline' or 'pause', not {deferred_calls!r}.")
-    has_methods = all(callable(getattr(store, method, None)) for method in ('save', 'take'))
-    if store is not None and (isinstance(store, type) or not has_methods):
-        raise ConfigurationError(f'`state_store` takes an object with async `save` and `take`, not {store!r}.')
-    if not isinstance(time_to_live, timedelta) or time_to_live <= timedelta():
-        raise ConfigurationError(f'`pause_ttl` must be a timedelta above zero, not {time_to_live!r}.')
-
-
-def _check_count(name: str, value: object, *, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ConfigurationError(f'`{name}` must be a whole number of at least {least}, not {value!r}.')
 
 
 __all__ = ['CodeMode', 'OsAccess', 'PositionalOsHandler']

@@ -75,11 +75,13 @@ def unreturnable_text(what: str, printed: str, ledger: Ledger, *, lost: bool = F
 
 def not_resumed_text(reason: str, done: Sequence[str]) -> str:
     """For a snippet that waited and that cannot be taken up again."""
-    calls = '\n'.join(['Calls that had ended before it waited:', *done]) if done else 'It had called no tool before.'
+    calls = 'It had called no tool before.\n\n'
+    if done:
+        listed = '\n'.join(['Calls that had ended before it waited:', *done])
+        calls = f'{listed}\n\nWhat those calls changed stays changed. '
     return (
-        f'The code that waited was not resumed: {reason}. {calls}\n\n'
-        'What those calls changed stays changed. The calls that waited may have run, if it was taken up elsewhere; '
-        f'nothing of it runs now. {RESET}'
+        f'The code that waited was not resumed: {reason}. {calls}The calls that waited may have run, if it was taken '
+        f'up elsewhere; nothing of it runs now. {RESET}'
     )
 
 

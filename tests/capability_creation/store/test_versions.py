@@ -192,7 +192,19 @@ def test_beyond4_the_default_is_twenty_versions(store: CapabilityStore) -> None:
     assert [each.version for each in store.history('a')] == list(range(3, 23))
 
 
-@pytest.mark.parametrize('settings', [{'max_versions': 0}, {'max_versions': -1}, {'max_failures': 0}])
+@pytest.mark.parametrize(
+    'settings',
+    [
+        {'max_versions': 0},
+        {'max_versions': -1},
+        {'max_versions': 2.5},
+        {'max_versions': '3'},
+        {'max_failures': 0},
+        {'max_failures': '3'},
+        {'max_failures': True},
+        {'validation_timeout': '10'},
+    ],
+)
 def test_beyond4_settings_out_of_range_are_refused(directory: Path, settings: dict[str, Any]) -> None:
     """When the store is built, not later."""
     with pytest.raises(ConfigurationError):

@@ -229,6 +229,17 @@ async def test_beyond1_two_resumes_at_the_same_time_in_one_process() -> None:
     assert dialogue.bank.ran == ['free 1', 'pay 1', 'slow 1']
 
 
+async def test_beyond1_code_that_called_nothing_is_told_of_no_changes() -> None:
+    dialogue = await paused('await pay(amount=1)')
+    before, results = dialogue.history, resume_with(dialogue.requests, dialogue.answers(approve))
+    await dialogue.resume(results)
+    dialogue.history = before
+    await dialogue.resume(results)
+    assert (
+        'it was taken up before. It had called no tool before.\n\nThe calls that waited may have run' in dialogue.text
+    )
+
+
 async def test_beyond1_approving_all_twice_runs_it_once() -> None:
     """Without the helpers as well, the second approval of one pause is refused."""
     dialogue = await paused()
