@@ -29,3 +29,14 @@ def is_collection(value: object) -> TypeGuard[Sequence[object] | set[object] | f
 def is_sequence(value: object) -> TypeGuard[Sequence[object]]:
     """Whether the value is a list or tuple."""
     return isinstance(value, (list, tuple))
+
+
+def is_count(value: object, *, least: int) -> bool:
+    """Whether the value is a whole number, and large enough."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def selects_tools(value: object) -> bool:
+    """Whether the value is a metadata dict, a predicate or a list of names, as the framework takes them for tools."""
+    names = is_collection(value) and all(isinstance(name, str) for name in value)
+    return names or isinstance(value, dict) or callable(value)

@@ -12,6 +12,7 @@ from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import UserError
 
 from pydantic_ai_harness.errors import CapabilityRefusedError, ConfigurationError, UnknownCapabilityError
+from pydantic_ai_harness.narrowing import is_count
 
 from . import checks, loader, own_code, prompt
 from .commits import Commits
@@ -51,9 +52,9 @@ class CapabilityStore:
 
         The settings are those of `CapabilityCreation`.
         """
-        if max_failures is not None and not _is_count(max_failures):
+        if max_failures is not None and not is_count(max_failures, least=1):
             raise ConfigurationError(f'max_failures must be at least 1, or None for no guard; it is {max_failures!r}.')
-        if not _is_count(max_versions):
+        if not is_count(max_versions, least=1):
             raise ConfigurationError(f'max_versions must be at least 1; it is {max_versions!r}.')
         if validation_timeout is not None and not _is_above_zero(validation_timeout):
             raise ConfigurationError(
@@ -395,10 +396,6 @@ class CapabilityStore:
 
 def _without_guard(capability: AbstractCapability[object]) -> AbstractCapability[object]:
     return capability.authored if isinstance(capability, LoadedCapability) else capability
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 def _is_above_zero(value: object) -> bool:

@@ -13,7 +13,7 @@ from pydantic_monty import AbstractOS, MountDir, OsHandler
 from typing_extensions import TypeIs
 
 from pydantic_ai_harness.errors import ConfigurationError
-from pydantic_ai_harness.narrowing import is_collection
+from pydantic_ai_harness.narrowing import is_collection, is_count, selects_tools
 from pydantic_ai_harness.sandbox import WorkerPool
 
 PositionalOsHandler: TypeAlias = Callable[[str, tuple[object, ...], dict[str, object]], object]
@@ -102,7 +102,7 @@ def check_pausing(deferred_calls: object, store: object, time_to_live: object) -
 
 def check_count(name: str, value: object, *, least: int) -> None:
     """Refuse what is no count, or too small."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    if not is_count(value, least=least):
         raise ConfigurationError(f'`{name}` must be a whole number of at least {least}, not {value!r}.')
 
 
@@ -114,8 +114,7 @@ def check_flag(name: str, value: object) -> None:
 
 def check_tools(selector: object) -> None:
     """Refuse what selects no tools, for the framework does not look at it before a run."""
-    names = is_collection(selector) and all(isinstance(name, str) for name in selector)
-    if not (selector == 'all' or names or isinstance(selector, dict) or callable(selector)):
+    if selector != 'all' and not selects_tools(selector):
         raise ConfigurationError(
             f"`tools` takes 'all', names, a predicate `(ctx, tool_def)` or a metadata dict, not {selector!r}."
         )

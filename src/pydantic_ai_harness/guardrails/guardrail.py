@@ -15,7 +15,7 @@ from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import AgentDepsT, ToolDefinition, ToolSelector, matches_tool_selector
 
 from pydantic_ai_harness.errors import ConfigurationError
-from pydantic_ai_harness.narrowing import is_collection, is_text_mapping
+from pydantic_ai_harness.narrowing import is_collection, is_text_mapping, selects_tools
 
 from .guard import Guard, GuardFailure, ResultGuard, ToolGuard, failure_of
 from .names import Unseen
@@ -245,13 +245,11 @@ def _listed_names(selector: object) -> set[str]:
 
 
 def _check_tools(selector: object) -> None:
-    if selector is None or isinstance(selector, (str, dict)) or callable(selector):
-        return
-    if not is_collection(selector) or not all(isinstance(name, str) for name in selector):
+    if not (selector is None or isinstance(selector, str) or selects_tools(selector)):
         raise ConfigurationError(
             f"`tools` takes names, 'all', a predicate `(ctx, tool_def)` or a metadata dict, not {selector!r}."
         )
-    if not selector:
+    if is_collection(selector) and not selector:
         raise ConfigurationError('`tools` is empty, so no tool would be guarded; leave it out to guard all of them.')
 
 
